@@ -17,7 +17,7 @@ import {
   systemInbound,
 } from '../protocol/receive.ts';
 import { type AcceptResult, HISTORY_ROWS } from '../protocol/store/accept.ts';
-import { WHY_NOT } from '../protocol/store/records.ts';
+import { RETRY_REFUSALS } from '../protocol/store/records.ts';
 import { deliver, refuseByRule } from './replies.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import type { Say } from '../protocol/texts/say.ts';
@@ -94,7 +94,7 @@ function refusalOf(accepted: NotAccepted, say: Say): Receipt {
     const reply = say('refused.tools_pending', { ids: accepted.toolCallIds.join(', ') });
     return { kind: 'refused', code: 'tools_pending', reply };
   }
-  return { kind: 'refused', code: 'not_retried', reply: say.text(WHY_NOT[accepted.why]) };
+  return { kind: 'refused', code: 'not_retried', reply: say.text(RETRY_REFUSALS[accepted.why]) };
 }
 
 /** The message in the thread that its channel opens for it, if any; not in a chat that shares its session. */

@@ -77,7 +77,7 @@ export function createAskAgain({ store: { questions } }: IntakeContext): PressHa
     const { content, edits } = edited;
     return {
       reply: say('answer.asked_again'),
-      passedOn: { id: `again:${turnId}:${edits}`, content, options: {} },
+      forwarded: { id: `again:${turnId}:${edits}`, content, options: {} },
     };
   };
 }
@@ -125,6 +125,6 @@ async function askAgain(
   if (last?.turnId !== turnId) return { reply: say('answer.not_newest') };
   // Two presses under one answer ask once.
   const id = `turn-again:${turnId}`;
-  const passedOn = { id, content: last.content, options: { retryOf: turnId } };
-  return { reply: say('answer.asked_again'), passedOn };
+  const forwarded = { id, content: last.content, options: { retryOf: turnId } };
+  return { reply: say('answer.asked_again'), forwarded };
 }

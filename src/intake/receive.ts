@@ -194,17 +194,14 @@ async function press(
     const answer = await handler(pressed);
     if (answer === undefined) continue;
     if (answer.shownBy !== undefined) await removeCopy(context, message, answer.shownBy);
-    const { passedOn, form } = answer;
-    if (passedOn === undefined) return { kind: 'handled', reply: answer.reply, form };
+    const { forwarded, form } = answer;
+    if (forwarded === undefined) return { kind: 'handled', reply: answer.reply, form };
     const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
-    const forwarded = { ...rest, content: passedOn.content, id: passedOn.id ?? rest.id };
-    const receipt = await accept(context, forwarded, passedOn.options, owner);
-    // The person who pressed reads why it was refused; a repeated press gets the same answer as the first
-    // one.
-    return {
-      kind: 'handled',
-      reply: receipt.kind === 'refused' ? (receipt.reply ?? answer.reply) : answer.reply,
-    };
+    const question = { ...rest, content: forwarded.content, id: forwarded.id ?? rest.id };
+    const receipt = await accept(context, question, forwarded.options, owner);
+    // The person who pressed reads why it was refused; a repeated press gets the first answer again.
+    const refusal = receipt.kind === 'refused' ? receipt.reply : undefined;
+    return { kind: 'handled', reply: refusal ?? answer.reply };
   }
   return { kind: 'handled', reply: say('button.unknown') };
 }
@@ -231,12 +228,12 @@ async function runCommand(
     const who = { senderId, senderName: message.senderName, userId: userIdOf(message), owner, tokenId };
     const { profileId } = options;
     const call = { session, address, place, ...who, memoryOwner, profileId, args, say };
-    const passedOn = await command.passOn?.(call);
+    const forwarded = await command.forward?.(call);
     const { personal } = command;
-    if (passedOn === undefined)
+    if (forwarded === undefined)
       return { kind: 'handled', reply: await command.run(call), ...(personal && { personal }) };
-    const turnOptions = { ...options, ...passedOn.options, openThread: undefined };
-    const { content, prompt } = passedOn;
+    const turnOptions = { ...options, ...forwarded.options, openThread: undefined };
+    const { content, prompt } = forwarded;
     const turnMessage = { ...message, content, ...(prompt && { prompt }) };
     return await accept(context, turnMessage, turnOptions, owner);
   } catch (error) {

@@ -3,7 +3,7 @@ import type { IntakeContext, OpenThread } from './context.ts';
 import { changeSession, type Command } from '../protocol/command.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
-import { type QueueMode, type TryStore, WHY_NOT } from '../protocol/store/records.ts';
+import { type QueueMode, type TryStore, RETRY_REFUSALS } from '../protocol/store/records.ts';
 import { type PlainKey, textRef } from '../protocol/texts/say.ts';
 import { describeSources, taints } from '../protocol/agent/risk.ts';
 import type { EventBus } from '../protocol/bus.ts';
@@ -114,8 +114,8 @@ export function createTryCommands(tries: TryStore, events: EventBus): Command[] 
     {
       name: 'retry',
       description: 'about.retry',
-      run: ({ say }) => Promise.resolve(say.text(WHY_NOT.nothing)),
-      async passOn({ session }) {
+      run: ({ say }) => Promise.resolve(say.text(RETRY_REFUSALS.nothing)),
+      async forward({ session }) {
         const last = await tries.lastQuestion(session);
         return last && { content: last.content, options: { retryOf: last.turnId } };
       },
@@ -125,7 +125,7 @@ export function createTryCommands(tries: TryStore, events: EventBus): Command[] 
       description: 'about.undo',
       async run({ session, say }) {
         const undone = await tries.undo(session);
-        if (typeof undone === 'string') return say.text(WHY_NOT[undone]);
+        if (typeof undone === 'string') return say.text(RETRY_REFUSALS[undone]);
         events.emit(session, { type: 'context_changed' });
         const question = clipEnd(oneLine(undone.content), MAX_REPEATED);
         return say('undo.done', { question });

@@ -5,7 +5,7 @@ import { GatewayError } from '../protocol/errors.ts';
 import type { McpPrompt } from '../protocol/agent/tool.ts';
 import { ALL_MCP_TOOLS, type Profile, toolsOf } from '../protocol/agent/profile.ts';
 import type { SessionKey } from '../protocol/message.ts';
-import type { PassedOn } from '../protocol/receive.ts';
+import type { ForwardedMessage } from '../protocol/receive.ts';
 import { textOfParts } from './content.ts';
 import type { McpServer } from './server.ts';
 import { type Say, textRef } from '../protocol/texts/say.ts';
@@ -45,7 +45,7 @@ export function createPromptCommand(
     description: 'about.prompt',
     argument: { name: 'prompt', label: 'word.prompt', description: 'argument.prompt', required: false },
     run: async ({ session, say }) => promptList(await serversFor(session), say),
-    passOn: async (call) =>
+    forward: async (call) =>
       call.args === '' ? undefined : await begin(await serversFor(call.session), call),
   };
 }
@@ -67,7 +67,7 @@ function usageOf({ server, name, arguments: parameters }: McpPrompt, say: Say): 
 }
 
 /** Throws `GatewayError`: `unknown_prompt`, `missing_argument`, or the server's. */
-async function begin(servers: readonly McpServer[], { args, say }: CommandCall): Promise<PassedOn> {
+async function begin(servers: readonly McpServer[], { args, say }: CommandCall): Promise<ForwardedMessage> {
   const [serverName = '', promptName = '', ...words] = args.split(/\s+/);
   const server = servers.find(({ name }) => name === serverName);
   const prompt = server?.prompts.find(({ name }) => name === promptName);

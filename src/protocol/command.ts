@@ -3,7 +3,7 @@ import { type Caller, hasScope, type Scope } from './access.ts';
 import { GatewayError } from './errors.ts';
 import type { SessionStore } from './store/ledger.ts';
 import type { Address, InboundMessage, SessionKey } from './message.ts';
-import type { PassedOn } from './receive.ts';
+import type { ForwardedMessage } from './receive.ts';
 import type { SessionRecord } from './store/records.ts';
 import { type PlainKey, type Say, textRef } from './texts/say.ts';
 
@@ -103,7 +103,7 @@ export interface Command extends Omit<CommandListing, 'description' | 'argument'
   /** Arguments that start with, or contain, what is typed so far, up to `MAX_SUGGESTIONS`. Throws as `run` does. */
   suggest?(call: CommandCall): Promise<readonly string[]>;
   /** What the agent should answer instead; undefined = `run` answers. Throws as `run` does. */
-  passOn?(call: CommandCall): Promise<PassedOn | undefined>;
+  forward?(call: CommandCall): Promise<ForwardedMessage | undefined>;
 }
 
 /** The scope that the caller lacks for a command; undefined when it may use it. */

@@ -73,7 +73,7 @@ export interface ReceiveOptions {
 }
 
 /** What a command or a press becomes when the agent should answer it: a message from its sender. */
-export interface PassedOn {
+export interface ForwardedMessage {
   content: string;
   /** In place of the id of the press: what is passed on under the same id is asked once. */
   id?: string | undefined;
@@ -190,7 +190,7 @@ export interface PressAnswer {
   /** The delivery that shows this button, when the user may decide what it is about. */
   shownBy?: string | undefined;
   /** The press is passed on to the agent as this message from the person who pressed. */
-  passedOn?: PassedOn | undefined;
+  forwarded?: ForwardedMessage | undefined;
 }
 
 /** A session with the platform that can be continued. */

@@ -8,7 +8,7 @@ import type {
   WaitingChange,
   WaitingQueue,
 } from '../../protocol/sessions/conversation-api.ts';
-import { type Question, WHY_NOT, type WhyNot } from '../../protocol/store/records.ts';
+import { type Question, RETRY_REFUSALS, type RetryRefusal } from '../../protocol/store/records.ts';
 import type { Caller } from '../../protocol/access.ts';
 import { MAX_MESSAGE_LENGTH } from '../receive.ts';
 import { forkSession } from './fork-session.ts';
@@ -22,7 +22,7 @@ export function createConversationApi(
   visible: Visible,
 ): ConversationApi {
   const { tries, contexts, waiting: waitingStore } = context.store;
-  const announced = (key: SessionKey, outcome: Question | WhyNot): Question => {
+  const announced = (key: SessionKey, outcome: Question | RetryRefusal): Question => {
     const question = changed(outcome);
     context.events.emit(key, { type: 'context_changed' });
     return question;
@@ -60,9 +60,9 @@ export function createConversationApi(
 }
 
 /** Throws `GatewayError('not_changed')` with the reason as text. */
-function changed(outcome: Question | WhyNot): Question {
+function changed(outcome: Question | RetryRefusal): Question {
   if (typeof outcome !== 'string') return outcome;
-  throw new GatewayError('not_changed', WHY_NOT[outcome]);
+  throw new GatewayError('not_changed', RETRY_REFUSALS[outcome]);
 }
 
 /** `ConversationApi.changeWaiting` for a session that the caller may see. */

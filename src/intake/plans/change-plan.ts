@@ -20,7 +20,7 @@ import {
   type PlanStore,
 } from '../../protocol/agent/plan-store.ts';
 import { inEnglish, type PlainKey, type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
-import type { PassedOn } from '../../protocol/receive.ts';
+import type { ForwardedMessage } from '../../protocol/receive.ts';
 
 /** The changes of a request: computed from the current steps if they cannot be known earlier. */
 export type AskedEdits = (plan: Plan) => readonly StepEdit[];
@@ -156,7 +156,7 @@ export async function startPlan(
   context: IntakeContext,
   planRecord: PlanRecord,
   request: AskedRun,
-): Promise<PassedOn> {
+): Promise<ForwardedMessage> {
   const record = await rootOf(context, planRecord);
   const { plan, session } = record;
   if (await isPlanRunning(context, session))

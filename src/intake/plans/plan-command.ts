@@ -2,7 +2,7 @@
 import type { IntakeContext } from '../context.ts';
 import { GatewayError, wordError } from '../../protocol/errors.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
-import type { PassedOn } from '../../protocol/receive.ts';
+import type { ForwardedMessage } from '../../protocol/receive.ts';
 import type { InboundMessage, SessionKey } from '../../protocol/message.ts';
 import { type ExecutionMode, isOpenPlan, MODES } from '../../protocol/agent/plan.ts';
 import { cardRef, editHelpRef, type NumberedPlan, type PlanRecord } from '../../protocol/agent/plan-store.ts';
@@ -25,7 +25,7 @@ export function planCommands(context: IntakeContext): Command[] {
       description: 'about.plan',
       argument: { name: 'request', label: 'word.request', description: 'argument.plan', required: false },
       run: (call) => answer(context, call, readUse(call.args)),
-      passOn: (call) => passOn(context, call, readUse(call.args)),
+      forward: (call) => forward(context, call, readUse(call.args)),
     },
     {
       name: 'plans',
@@ -56,7 +56,11 @@ function readUse(args: string): Use {
 }
 
 /** What the agent does: run a plan, or make one. */
-async function passOn(context: IntakeContext, call: CommandCall, use: Use): Promise<PassedOn | undefined> {
+async function forward(
+  context: IntakeContext,
+  call: CommandCall,
+  use: Use,
+): Promise<ForwardedMessage | undefined> {
   const { session, args } = call;
   if (use.kind === 'run') {
     const record = await chosen(context, session, use.number);

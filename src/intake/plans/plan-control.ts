@@ -1,7 +1,7 @@
 /** Control of a running plan by users: run or skip a step, pause, resume, stop; by command, button or API. */
 import type { IntakeContext } from '../context.ts';
 import type { ApprovalRecord, Decider } from '../../protocol/agent/approvals.ts';
-import type { PressHandler, PassedOn } from '../../protocol/receive.ts';
+import type { PressHandler, ForwardedMessage } from '../../protocol/receive.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 import { isOpenPlan, openStep } from '../../protocol/agent/plan.ts';
@@ -137,7 +137,7 @@ export function createPlanCommands(context: IntakeContext): Command[] {
     name,
     description,
     run: (call) => command(context, name, call),
-    ...(name === 'run' && { passOn: ({ session, say }) => startStored(context, session, say) }),
+    ...(name === 'run' && { forward: ({ session, say }) => startStored(context, session, say) }),
   });
   return [
     modeCommand(context),
@@ -171,7 +171,7 @@ async function startStored(
   context: IntakeContext,
   session: SessionKey,
   say: Say,
-): Promise<PassedOn | undefined> {
+): Promise<ForwardedMessage | undefined> {
   const record = await context.store.plans.latestPlan(session);
   return record?.plan.state === 'stored'
     ? await startPlan(context, record, { mode: 'agentic', say })

@@ -50,8 +50,8 @@ async function act(
       case 'start':
       case 'teach': {
         const mode = press.action === 'start' ? 'agentic' : 'teacher';
-        const passedOn = await startPlan(context, record, { mode, version, run, say });
-        return { reply: say(mode === 'agentic' ? 'plan.runs' : 'plan.runs_stepwise'), passedOn };
+        const forwarded = await startPlan(context, record, { mode, version, run, say });
+        return { reply: say(mode === 'agentic' ? 'plan.runs' : 'plan.runs_stepwise'), forwarded };
       }
       case 'edit': {
         if (fields !== undefined) {

@@ -2,7 +2,7 @@
 import type { Address, InboundMessage, SessionKey } from '../message.ts';
 import type { CallerOptions } from '../agent/provider.ts';
 import type { ExecutionMode } from '../agent/plan.ts';
-import type { ContextEntry, ContextRecord, SessionChoice, WhyNot } from './records.ts';
+import type { ContextEntry, ContextRecord, SessionChoice, RetryRefusal } from './records.ts';
 import type { LaneStep } from './lanes.ts';
 import type { PlanToRun } from '../agent/plan-store.ts';
 
@@ -22,7 +22,7 @@ export type AcceptResult =
       /** For a question asked again: the tools that its earlier answers called. */
       effects?: readonly string[] | undefined;
     } & LaneStep)
-  | { kind: 'not_retried'; why: WhyNot }
+  | { kind: 'not_retried'; why: RetryRefusal }
   /** `differs`: the message stored under this id has a different text. */
   | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number; differs: boolean }
   | { kind: 'full'; limit: number }

@@ -301,7 +301,7 @@ interface TryPlace {
 }
 
 /** Why nothing was changed. */
-export type WhyNot =
+export type RetryRefusal =
   | 'busy'
   | 'nothing'
   | 'summarized'
@@ -312,7 +312,7 @@ export type WhyNot =
   | 'too_many_tries';
 
 /** Each reason as a sentence for people. */
-export const WHY_NOT: Readonly<Record<WhyNot, TextRef>> = {
+export const RETRY_REFUSALS: Readonly<Record<RetryRefusal, TextRef>> = {
   busy: textRef('try.busy'),
   nothing: textRef('try.nothing'),
   summarized: textRef('try.summarized'),
@@ -337,9 +337,9 @@ export interface TryStore {
   /** The newest question of a person since `/new` that the model reads. */
   lastQuestion(session: SessionKey): Promise<Question | undefined>;
   /** Leaves out the newest turn since `/new` that people see, with the other answers to its question. */
-  undo(session: SessionKey): Promise<Question | WhyNot>;
+  undo(session: SessionKey): Promise<Question | RetryRefusal>;
   /** Makes this turn the one that the model reads among all answers to its question; also restores what was undone. */
-  choose(session: SessionKey, turnId: string): Promise<Question | WhyNot>;
+  choose(session: SessionKey, turnId: string): Promise<Question | RetryRefusal>;
 }
 
 /** What was chosen before its first message creates it. */

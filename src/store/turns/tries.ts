@@ -5,7 +5,7 @@ import {
   type SessionStart,
   STEP_ITERATIONS,
   type TryStore,
-  type WhyNot,
+  type RetryRefusal,
 } from '../../protocol/store/records.ts';
 import type { AcceptRequest, AcceptResult, TurnPayload } from '../../protocol/store/accept.ts';
 import { cleanText, estimateTokens } from '../../lib/text.ts';
@@ -54,7 +54,7 @@ async function newestTurn(sql: Sql, session: string, fits: Fragment): Promise<Fo
 }
 
 /** Locks the lane; returns the reason if nothing can be changed now. */
-async function busyReason(sql: Sql, session: string): Promise<WhyNot | undefined> {
+async function busyReason(sql: Sql, session: string): Promise<RetryRefusal | undefined> {
   const lane = await lockLane(sql, `in:${session}`);
   if (lane === undefined) return 'nothing';
   return lane.tail > lane.head ? 'busy' : undefined;
@@ -98,7 +98,7 @@ async function leaveOut(
       and case when t.left_out then c.summarized_by is null else c.summarized_by = 0 end`;
 }
 
-async function undo(sql: Sql, session: string): Promise<Question | WhyNot> {
+async function undo(sql: Sql, session: string): Promise<Question | RetryRefusal> {
   const busy = await busyReason(sql, session);
   if (busy !== undefined) return busy;
   const question = await newestTurn(sql, session, sql``);
@@ -108,7 +108,7 @@ async function undo(sql: Sql, session: string): Promise<Question | WhyNot> {
   return { turnId: question.turnId, content: question.content };
 }
 
-async function choose(sql: Sql, session: string, turnId: string): Promise<Question | WhyNot> {
+async function choose(sql: Sql, session: string, turnId: string): Promise<Question | RetryRefusal> {
   const busy = await busyReason(sql, session);
   if (busy !== undefined) return busy;
   const [question] = await sql<{ first: string; content: string | null; forgotten: boolean }[]>`
@@ -206,7 +206,7 @@ async function refusalReason(
   sql: Sql,
   call: AcceptCall,
   original: OriginalTurn,
-): Promise<WhyNot | undefined> {
+): Promise<RetryRefusal | undefined> {
   const busy = await busyReason(sql, original.session);
   if (busy !== undefined) return busy;
   const target = call.override ?? call.address;

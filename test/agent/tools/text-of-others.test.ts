@@ -73,8 +73,8 @@ describe('text of others in a message', () => {
     const spoken = { kind: 'voice' as const, name: 'voice', spoken: 'call me' };
     const recorded = inboundMessage('', { media: [{ kind: 'voice', url: 'u' }] });
     expect(readMessage(recorded, [spoken])).toMatchObject({ content: '(spoken) call me', sources: [] });
-    const passedOn = readMessage({ ...recorded, forwarded: true, forwardedFrom: 'Bob' }, [spoken]);
-    expect(passedOn.content).toMatch(/text of others, from Bob; .*\]\n\(spoken\) call me\n/);
+    const forwardedMessage = readMessage({ ...recorded, forwarded: true, forwardedFrom: 'Bob' }, [spoken]);
+    expect(forwardedMessage.content).toMatch(/text of others, from Bob; .*\]\n\(spoken\) call me\n/);
     const report = '[Report of the subagent 1.]\nIts result: x';
     const system = { channel: 'system', senderId: 'agent:1' };
     expect(text(report, { ...system, sources: [] })).toBe(report);
