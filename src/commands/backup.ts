@@ -96,10 +96,7 @@ async function* counted(
   }
 }
 
-/**
- * Puts everything back and returns what to print. If the database cannot be restored whole, nothing changes. Throws
- * `GatewayError`.
- */
+/** Restores a backup, all of its database or nothing, and returns what to print. Throws `GatewayError`. */
 export async function restoreCommand(
   config: Config,
   deps: BackupDeps,

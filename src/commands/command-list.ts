@@ -251,10 +251,7 @@ interface KnownOption {
   takesValue: boolean;
 }
 
-/**
- * Throws `GatewayError('usage')` for an unknown option and suggests the closest ones. A negative number is a chat id,
- * not an option.
- */
+/** Throws `GatewayError('usage')` for an unknown option, with the closest ones. A negative number is a chat id. */
 export function refuseUnknownOptions(
   command: string,
   args: readonly string[],

@@ -1,6 +1,4 @@
-/**
- * Environment variables from files: `.env` of the working folder, then of the home, then secrets in files of their own.
- */
+/** Environment variables from files: `.env` of the working folder, then of the home, then secrets in their own files. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';

@@ -84,10 +84,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/**
- * The unit for `~/.config/systemd/user`. A user's service manager cannot mount, so only filters harden it. Throws
- * `GatewayError('usage')`.
- */
+/** The unit of a person, whose service manager cannot mount: only filters harden it. Throws `GatewayError('usage')`. */
 export function userUnit(place: ServicePlace): string {
   return `[Unit]
 Description=Parley, a chat-bot gateway

@@ -9,10 +9,7 @@ import { addEnvFiles } from './environment.ts';
 /** Processes that one supervisor starts at most: each has its own connections to the database. */
 export const MAX_WORKERS = 64;
 
-/**
- * Runs until it is stopped. Throws `GatewayError('usage')` for unknown arguments, and the errors of the environment
- * files.
- */
+/** Runs until it is stopped. Throws `GatewayError('usage')`, and the errors of the environment files. */
 export async function start(args: readonly string[]): Promise<void> {
   const workers = readWorkers(args);
   addEnvFiles();

@@ -32,10 +32,7 @@ export interface CardOnScreen {
   message: SentMessage | undefined;
 }
 
-/**
- * Shows the plan of a turn and its current activity (S-35, S-48). The final delivery shows updates that are missed (a
- * crash, a busy chat).
- */
+/** The card of a turn's plan with its current activity (S-35, S-48). The final delivery makes up for missed updates. */
 export class PlanCard implements LiveEdit {
   readonly #context: DeliveryContext;
   readonly #start: LiveTurnStart;
@@ -205,10 +202,7 @@ export class PlanCards {
     await oldest[1].release();
   }
 
-  /**
-   * Removes the card of a turn that continues or is being delivered, and returns its state. The card makes no more
-   * calls.
-   */
+  /** Removes the card of a turn that continues or is delivered, and returns its state. It makes no more calls. */
   async release(turnId: string): Promise<CardOnScreen | undefined> {
     const card = this.#byTurn.get(turnId);
     this.#byTurn.delete(turnId);

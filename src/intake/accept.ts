@@ -138,10 +138,7 @@ async function tellEffects(
   return text;
 }
 
-/**
- * Tells each sender once per request what the turn waits for. A failure is only logged: the message is committed. Never
- * throws.
- */
+/** Tells each sender once per request what the turn waits for. A failure is only logged. Never throws. */
 async function sendWaitingNotice(
   context: IntakeContext,
   message: InboundMessage,

@@ -1,7 +1,4 @@
-/**
- * Webhooks that call the gateway: a signed request becomes one message to the agent, or one notice, however often it
- * arrives.
- */
+/** Webhooks that call the gateway: a signed request becomes one message or notice, however often it arrives. */
 import type { HookApi, HookReceipt, HookRequest } from '../protocol/operator/webhooks.ts';
 import type { CreatorAccess } from '../protocol/access.ts';
 import type { Log } from '../protocol/log.ts';

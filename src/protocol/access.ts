@@ -101,10 +101,7 @@ export interface AccessStore extends TokenStore {
 
 /** The rows of tokens. Throws only `StoreError`; clocks are the database's. */
 export interface TokenStore {
-  /**
-   * The valid tokens of these hashes, also of the hashes of signed-in browsers, with the user that a proxy named, in
-   * one indexed read.
-   */
+  /** The valid tokens of these hashes, also of browsers' sessions, with the user that a proxy named, in one read. */
   tokensByHash(hashes: readonly string[]): Promise<(TokenRecord & { hash: string })[]>;
   /** The valid token of this id; undefined when it expired or was revoked. */
   token(tokenId: string): Promise<TokenRecord | undefined>;

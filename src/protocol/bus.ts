@@ -43,9 +43,7 @@ export interface LaneHandler {
    * on `lease_lost` write nothing, on `shutdown` return `released` once nothing is half done.
    */
   handle(head: LaneHead, signal: AbortSignal): Promise<LaneOutcome>;
-  /**
-   * Ends a head that used up its attempts (5) or lone crashes (3) or failed permanently, and notifies who waits for it.
-   */
+  /** Ends a head that used up its attempts (5) or lone crashes (3) or failed for good, and notifies who waits for it. */
   onDeadLetter(head: LaneHead, error: GatewayError): Promise<LaneStep>;
 }
 
@@ -113,14 +111,9 @@ export interface EventBus {
   emit(sessionKey: SessionKey, body: EventBody, from?: { agentId: string }): void;
   /** Opens a turn's numbering; `textSoFar` is what a resumed turn had already said. */
   turn(turn: { sessionKey: SessionKey; turnId: string; epoch: number; textSoFar?: string }): TurnEmitter;
-  /**
-   * Calls `listener` for matching events: this node's at once, others' within about 50 ms. Returns the function that
-   * ends it.
-   */
+  /** Calls `listener` for matching events, other nodes' within about 50 ms. Returns the function that ends it. */
   subscribe(filter: EventFilter, listener: EventListener): () => void;
-  /**
-   * What a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn so far).
-   */
+  /** What a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn). */
   replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay;
   /** The place of the newest kept event of a session; `FIRST_EVENT_ID` when there is none. */
   lastEventId(sessionKey: SessionKey): string;
@@ -128,10 +121,7 @@ export interface EventBus {
   stop(): Promise<void>;
 }
 
-/**
- * Carries batches to other nodes: NATS if configured, else Postgres NOTIFY; absent on the embedded database without
- * workers.
- */
+/** Carries batches to other nodes: NATS if configured, else Postgres NOTIFY; absent on one embedded process. */
 export interface Fanout {
   /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */
   publish(batch: string): void;

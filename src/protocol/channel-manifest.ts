@@ -110,10 +110,7 @@ function isSecretShape(value: unknown): boolean {
   return isPattern(pattern) && typeof replacement === 'string';
 }
 
-/**
- * Everything else that is wrong with manifests, one sentence each. `reserved` are the gateway's own environment
- * variables.
- */
+/** Everything else that is wrong with manifests, in sentences. `reserved` are the gateway's environment variables. */
 export function manifestErrors(manifests: readonly ChannelManifest[], reserved: readonly string[]): string[] {
   const owners = new Map(reserved.map((variable) => [variable, 'the gateway itself']));
   return manifests.flatMap((manifest, index) => {

@@ -1,7 +1,4 @@
-/**
- * A bot token that its platform refuses: when it is retried, which error calls get until then, and the channel's
- * health.
- */
+/** A bot token that its platform refuses: when it is retried, what calls get until then, and the channel's health. */
 import { Refusals } from '../lib/async/call-gate.ts';
 import { DEAD_AFTER_MS, DEAD_INTERVAL_MS, type QuestionState } from './channel.ts';
 import { ChannelError } from './errors.ts';

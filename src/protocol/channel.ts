@@ -133,10 +133,7 @@ export interface Channel {
   readonly interactions?: PlatformInteractions | undefined;
   /** Who the token belongs to. A channel that has it receives on one node at a time, the owner of the lane `poll:<name>:<id>`, or of one for each shard. */
   identify?(signal: AbortSignal): Promise<ChannelIdentity>;
-  /**
-   * Starts receiving, over one shard if there are several, and resolves once it receives. Reconnects by itself until
-   * `stop`.
-   */
+  /** Starts receiving, over one shard of several, and resolves once it receives. Reconnects until `stop`. */
   start(receive: Receive, shard?: Shard): Promise<void>;
   /** Stops receiving, over one shard or all, and closes what `start` opened; may be called again. Never throws. */
   stop(shard?: Shard): Promise<void>;
@@ -150,10 +147,7 @@ export interface Channel {
    * Throws `ChannelError('rejected')` if every form is refused. Present iff `capabilities.media`.
    */
   sendFile?(file: OutboundFile): Promise<SentMessage>;
-  /**
-   * The bytes of a message's file. Present if messages may have files. Throws `ChannelError`, or
-   * `GatewayError('too_large')`.
-   */
+  /** The bytes of a message's file, where there are any. Throws `ChannelError`, or `GatewayError('too_large')`. */
   download?(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
    * Replaces a message's text; the same text again is no error. Returns `sent`, or an object with the same id and what
@@ -186,10 +180,7 @@ export interface Channel {
   typing?(place: Place): Promise<void>;
   /** Shows a state on a question, in place of the previous one. Present if `capabilities.reactions` names any chats. */
   react?(question: AskedQuestion, state: QuestionState): Promise<void>;
-  /**
-   * Opens a thread for a new conversation; undefined if the chat has none, `no_right` if the bot may not. Throws
-   * `ChannelError`.
-   */
+  /** A new thread of a chat; undefined if it has none, `no_right` if the bot may not. Throws `ChannelError`. */
   openThread?(chat: Place, name: string): Promise<Place | 'no_right' | undefined>;
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
@@ -305,10 +296,7 @@ export interface CheckContext {
   running: boolean;
 }
 
-/**
- * The rows, by the address of the chat, for some settings with its topic, or by a person's user id. Throws only
- * `StoreError`.
- */
+/** Rows by the address of a chat, for some with its topic, or by a person's user id. Throws only `StoreError`. */
 export interface ChatSettingStore {
   /** Undefined if nothing is stored, and once it has expired. */
   chatSetting(chat: string, name: string): Promise<string | undefined>;

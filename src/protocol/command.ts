@@ -83,9 +83,7 @@ export const ON_OR_OFF = {
 /** Most suggestions at a time (Discord's limit). */
 export const MAX_SUGGESTIONS = 25;
 
-/**
- * Completes a command's argument from what is typed so far; empty for people who may not write. Throws `GatewayError`.
- */
+/** Completes a command's argument as typed so far; nothing for people who may not write. Throws `GatewayError`. */
 export type Suggest = (message: InboundMessage) => Promise<readonly string[]>;
 
 /** `run` returns Markdown for the user; it throws only `GatewayError`, whose message the user reads. */

@@ -158,10 +158,7 @@ export type FoundChat =
   /** Not a chat of this conversation or this person, or one in which the person may not write. */
   | { kind: 'foreign' };
 
-/**
- * Finds a chat of the same person: one that shares the conversation, or their private chat on that network. Throws only
- * `StoreError`.
- */
+/** Finds a chat that shares the conversation, or the person's private chat there. Throws only `StoreError`. */
 export type FindChat = (asked: AskedChat) => Promise<FoundChat>;
 
 /** Commits a message and starts its delivery. Throws only `StoreError`. */
@@ -190,9 +187,7 @@ export interface PostStore {
 /** Limit of one place. Places with the same `key` share it. */
 export interface PlaceRate {
   key: string;
-  /**
-   * Minimum time between edits of growing answers, in milliseconds; also how long one call of `burst` takes to return.
-   */
+  /** Minimum time between edits of growing answers, in milliseconds, in which also one call of `burst` returns. */
   editIntervalMs: number;
   /** Calls at once after a quiet time. Edits use none of them: first messages and finals do. */
   burst: number;

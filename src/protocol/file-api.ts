@@ -51,10 +51,7 @@ export interface ListedFile {
  */
 export interface FileApi {
   readonly limits: FileLimits;
-  /**
-   * Stores a file in the session's folder, once, for a message that will name it. A missing session is created for the
-   * caller.
-   */
+  /** Stores a file once in the session, which is created if necessary, for a message that will name it. */
   upload(caller: Caller, key: SessionKey, file: Upload): Promise<Attachment | undefined>;
   named(caller: Caller, key: SessionKey, files: readonly string[]): Promise<Media[] | undefined>;
   /** The files of the session's folder, the newest first; at most `MAX_LISTED_FILES`. */

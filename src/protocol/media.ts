@@ -12,10 +12,7 @@ export const mediaShape = z.object({
   mimeType: z.string().optional(),
   bytes: z.number().optional(),
   seconds: z.number().optional(),
-  /**
-   * The channel's own reference, for `Channel.download`; `session:<path>` when the file is already in the session's
-   * folder.
-   */
+  /** The channel's own reference, for `Channel.download`; `session:<path>` for a file of the session's folder. */
   url: z.string(),
 });
 

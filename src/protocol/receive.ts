@@ -12,9 +12,7 @@ import type { Say } from './texts/say.ts';
 
 /** Result of `receive`. The channel may acknowledge to its platform after any of these. */
 export type Receipt =
-  /**
-   * Committed; `turnId` answers it, `position` messages of the session are ahead, `note` is a sentence for the sender.
-   */
+  /** Committed; `turnId` answers it after `position` other messages, `note` is a sentence for the sender. */
   | { kind: 'accepted'; turnId: string; seq: number; position: number; note?: string | undefined }
   /** Received before, with the ids of that time. `differs`: the message with this id had a different text. */
   | { kind: 'duplicate'; turnId: string; seq: number; differs?: true }
@@ -92,10 +90,7 @@ export type Receive = (message: InboundMessage, options?: ReceiveOptions) => Pro
 export interface PlatformWebhook {
   /** True for a request with the secret that only the platform knows; compared in constant time. Reads no body, never throws. */
   isGenuine(headers: Readonly<Record<string, string | string[] | undefined>>): boolean;
-  /**
-   * Stores the body of a genuine request: durable once it resolves; `invalid` if it is no update. Throws
-   * `GatewayError`.
-   */
+  /** Stores the body of a genuine request durably; `invalid` if it is no update. Throws `GatewayError`. */
   takeUpdate(update: unknown): Promise<StoredUpdate | 'invalid'>;
 }
 
@@ -175,10 +170,7 @@ export interface Press {
   say: Say;
 }
 
-/**
- * Handles its kind of button; undefined for any other. The effect is committed when it resolves. Throws only
- * `StoreError`.
- */
+/** Handles its kind of button, with its effect committed; undefined for any other. Throws only `StoreError`. */
 export type PressHandler = (press: Press) => Promise<PressAnswer | undefined>;
 
 /** The result of a press. */
@@ -269,10 +261,7 @@ interface FormField {
 /** Updates of one bot that may wait; with more, the platform keeps them and posts them again. */
 export const MAX_WAITING_UPDATES = 10_000;
 
-/**
- * How long ids of updates are stored, to recognize one that is posted again. Telegram stores updates no longer than
- * that.
- */
+/** How long ids of updates are stored, to recognize repeats: as long as Telegram stores updates. */
 export const KEPT_UPDATE_HOURS = 24;
 
 /** A waiting update; `id` rises in the order in which the platform created them. */

@@ -56,10 +56,7 @@ export const MAX_RUNS_KEPT = 50;
 export interface NewScheduleRun {
   outcome: 'begun' | 'skipped' | 'missed' | 'switched_off';
   dueAt: Date;
-  /**
-   * Why it did not start: for a skipped one the reason, else a sentence; English text for runs from before texts had
-   * keys.
-   */
+  /** Why it did not start: a reason if it was skipped, else a sentence; English from before texts had keys. */
   why?: TextRef | string | undefined;
   /** The turn of a run that has started. */
   turnId?: string | undefined;
@@ -107,10 +104,7 @@ export interface ScheduleStore {
   aheadOfClock(): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
   /** Schedules that are due by the database's clock, oldest slot first. */
   dueSchedules(limit: number): Promise<(ScheduleRecord & { nextAt: Date; now: Date })[]>;
-  /**
-   * Moves a schedule on from `slot`, and records the results of that slot and those after it; false when another
-   * process did.
-   */
+  /** Moves a schedule on from `slot` and records the results until then; false when another process did. */
   advanceSchedule(
     id: string,
     slot: Date,
@@ -178,10 +172,7 @@ export interface ScheduleChange {
 
 /** The schedules as commands, tools and channels use them. */
 export interface Schedules {
-  /**
-   * Throws `GatewayError('bad_schedule' | 'too_many_schedules' | 'forbidden')`, which says what to change, or
-   * `StoreError`.
-   */
+  /** Throws `GatewayError` (`bad_schedule`, `too_many_schedules`, `forbidden`), or `StoreError`. */
   add(request: ScheduleRequest): Promise<ScheduleRecord>;
   /** Oldest first; those of the gateway itself (`system`) are left out. Throws only `StoreError`. */
   list(filter: Omit<ScheduleFilter, 'limit'>): Promise<ScheduleRecord[]>;

@@ -1,7 +1,4 @@
-/**
- * What is sent after a refusal: less of the request, one step a call, until the server accepts or nothing is left to
- * try.
- */
+/** What is sent after a refusal: less of the request, one step a call, until it is accepted or nothing is left. */
 import { isDeepStrictEqual } from 'node:util';
 import { fieldOf, type Omission } from '../protocol/agent/omissions.ts';
 import type { RefusedParts } from './discovery.ts';
@@ -113,10 +110,7 @@ export class Ladder {
     return this.#first !== undefined && saysBlind(this.#first.error.reason);
   }
 
-  /**
-   * Takes the next step after a refusal; returns the pause before it, in milliseconds. Throws the answer's error if
-   * none is left.
-   */
+  /** Takes the next step after a refusal; returns the pause before it in milliseconds, or throws the answer's error. */
   next(error: RefusalError): number {
     const now = this.#monotonicNow();
     const words = wordsOf(error);

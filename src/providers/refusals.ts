@@ -166,10 +166,7 @@ export function inWords(sentence: TextRef, reason: string): TextRef {
   return words === undefined ? sentence : textRef('failure.in_words', { what: sentence, words });
 }
 
-/**
- * A server's words for anyone: clipped, without keys and its network's addresses. Undefined if they say no more than
- * the status.
- */
+/** A server's words for anyone, clipped, without keys and addresses; undefined if they say no more than the status. */
 export function publicWords(reason: string): string | undefined {
   const words = clip(hideAddresses(reason.slice(0, MAX_CLEANED).replaceAll(KEY_LIKE, '…')).trim());
   return words === '' || NO_WORDS.test(words) || words.startsWith('<') ? undefined : words;
@@ -222,10 +219,7 @@ const STATUS_WORDS: readonly (readonly [number, RegExp])[] = [
   [503, /^(overloaded|service_unavailable|unavailable)/i],
 ];
 
-/**
- * The status of an error in an answer with status 200: its code, status or type, as a number or usual word. Never
- * throws.
- */
+/** The status of an error after status 200, by its code, status or type: a number or a usual word. Never throws. */
 export function statusIn(body: string): number | undefined {
   const fields = fieldsOf(listOf(parseJson(body))[0]);
   const error = fieldsOf(listOf(fields?.['error'])[0]) ?? fields;
@@ -281,10 +275,7 @@ export function readRetryAfter(
   return Number.isNaN(at) ? undefined : Math.max(0, at - epochNow);
 }
 
-/**
- * The error of a prompt that does not fit; undefined for another refusal. `body` is the whole answer, if it has more
- * than `reason`.
- */
+/** The error of a prompt that does not fit; undefined for others. `body` is the answer, if longer than `reason`. */
 export function overflowIn({ model }: Where, reason: string, body = reason): ProviderError | undefined {
   if (!isTooLargeAtOnce(reason) && !OVERFLOWS.some((overflow) => overflow.test(reason))) return undefined;
   const message = textRef('provider.prompt_too_long', { model: `${model}`, reason: clip(reason) });

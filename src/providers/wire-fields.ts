@@ -11,10 +11,7 @@ interface WireTool {
 /** By the list of tools, and the form of their schemas. */
 const prepared = new WeakMap<readonly ToolSchema[], Map<string, WireTool[]>>();
 
-/**
- * Undefined without tools. `knowsStrict`: the server follows schemas of strict tools, so those stay as they are. Never
- * throws.
- */
+/** Undefined without tools. `knowsStrict`: the server follows schemas of strict tools, which stay. Never throws. */
 export function toWireTools(
   { tools = [], reducedSchemas: reduced = false }: ChatRequest,
   knowsStrict: boolean,

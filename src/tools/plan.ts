@@ -1,7 +1,4 @@
-/**
- * The tool `plan`: the model asks for a plan, which its turn makes during the call and reads from the next step on
- * (N-14).
- */
+/** The tool `plan`: the model asks for a plan, made during the call and read from the next step on (N-14). */
 import { z } from 'zod';
 import { MAX_GOAL_CHARS } from '../protocol/agent/plan.ts';
 import { PLAN_TOOL } from '../protocol/agent/profile.ts';

@@ -1,6 +1,4 @@
-/**
- * The files that an answer shows with `![caption](file)`: copied as they are now, and removed from the text for chats.
- */
+/** The files that an answer shows with `![caption](file)`: copied as they are, and removed from the text for chats. */
 import { ToolError } from '../../protocol/errors.ts';
 import type { AnswerFiles, OutgoingFiles, SentMedia } from '../../protocol/media.ts';
 import type { Image, Nodes } from 'mdast';

@@ -45,10 +45,7 @@ interface Answer {
   whole: Rendered | undefined;
 }
 
-/**
- * Delivers the head. Throws `GatewayError` and `StoreError` for a retry, `ApologyShown` if an apology replaced a
- * refused part.
- */
+/** Throws `GatewayError` and `StoreError` for a retry, `ApologyShown` if an apology replaced a refused part. */
 export async function deliver(
   context: DeliveryContext,
   leftovers: LiveLeftovers,

@@ -22,10 +22,7 @@ interface Limits {
   maxFileBytes: number;
 }
 
-/**
- * Takes long code blocks out of a text, as files; `split` cuts Markdown into messages. Every attempt gives the same
- * result.
- */
+/** Takes long code blocks out of a text, always the same; `split` cuts Markdown into messages. */
 export async function takeOutLongCode(
   text: string,
   { maxLength, maxFileBytes }: Limits,

@@ -35,10 +35,7 @@ export class OldButtons {
     this.#log = log;
   }
 
-  /**
-   * Stores which message has the button now, for restarts and other nodes; the previous one loses it soon. Throws only
-   * `StoreError`.
-   */
+  /** Stores which message has the button now; the previous one loses it soon. Throws only `StoreError`. */
   async moved(
     channel: Channel,
     head: LaneHead,

@@ -12,10 +12,7 @@ import type { DeliveryContext } from '../context.ts';
 import { ApologyShown, deliver, type LiveLeftovers } from './deliver.ts';
 import { logFields, payloadShape, readPayload } from './payload.ts';
 
-/**
- * First and longest pause while a platform is unavailable, in milliseconds; in between it grows with the time already
- * waited.
- */
+/** First and longest pause while a platform is unavailable, in milliseconds; it grows with the time waited. */
 export const RETRY_BASE_MS = 2_000;
 export const RETRY_CAP_MS = 60_000;
 
@@ -97,10 +94,7 @@ function outcomeOf({ counts, random }: DeliveryContext, head: LaneHead, error: G
   return { kind: 'waiting', error, delayMs: Math.min(leftMs, pauseMs) };
 }
 
-/**
- * Queues a delivery without text that reports the dead letter once the chat can be reached; otherwise its next answer
- * does.
- */
+/** Queues a delivery without text, which reports the dead letter; otherwise the next answer does. */
 async function wakeUp({ ledger, log }: DeliveryContext, head: LaneHead): Promise<void> {
   try {
     const { lane, seq } = head;

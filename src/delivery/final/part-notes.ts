@@ -7,9 +7,7 @@ import { addressOf, type Place, removalOf, type SentMessage } from '../../protoc
 import type { Clock } from '../../lib/clock.ts';
 import { createHash } from 'node:crypto';
 
-/**
- * Most deliveries whose notes are remembered; beyond that the oldest is forgotten, and its messages may be sent again.
- */
+/** Most deliveries whose notes are remembered; messages of a forgotten one may be sent again. */
 export const MAX_UNSTORED = 500;
 
 /** Pause before a note that the database did not take is tried again, in milliseconds. */

@@ -26,18 +26,12 @@ export interface CallListeners {
   onCallEnded: (call: EndedCall) => void;
 }
 
-/**
- * True if the call may have arrived after another node's text: a process frozen before the call may hold a new lease by
- * now.
- */
+/** True if the call may have arrived after another node's text: after a freeze there may be a new lease. */
 export function isLate({ tookMs, lease }: EndedCall, currentLease: string | undefined): boolean {
   return tookMs > LATE_CALL_MS || lease === undefined || lease !== currentLease;
 }
 
-/**
- * Queues a turn's final text again for a chat, as `ref`. Does nothing while the turn runs: it ends with its final text.
- * Never throws.
- */
+/** Queues a turn's final text again for a chat, as `ref`, unless the turn still runs. Never throws. */
 export async function redeliver(
   { ledger, bus, log }: DeliveryContext,
   turnId: string,

@@ -174,10 +174,7 @@ export class Drafts {
   }
 }
 
-/**
- * The text in the same kind of message as the answer, so that nothing jumps at its end; the newest message if there are
- * several.
- */
+/** The text as the same kind of message as the answer, so that nothing jumps; the newest one of several. */
 export function draftLook(text: LiveText, channel: Channel, place: Place, clock: Clock): DraftLook {
   return async (usual) => {
     const nowMs = clock.monotonicMs();

@@ -224,9 +224,7 @@ export class LiveMessage implements LiveEdit {
     cancel();
   }
 
-  /**
-   * The text of each message without a button, where it is certain: the final delivery leaves it alone if it is right.
-   */
+  /** The text of each message without a button, where it is certain: the final delivery leaves it if it is right. */
   get shown(): readonly (string | undefined)[] {
     const isCertain = this.#certain && this.#start.takenOver !== true;
     return isCertain ? this.#texts.map((text, index) => (this.#stoppable.has(index) ? undefined : text)) : [];

@@ -111,9 +111,7 @@ export class LiveText {
     return SENTENCE.test(text) ? nowMs : this.#firstTextAt + FIRST_AFTER_MS;
   }
 
-  /**
-   * When the text may change without an event (monotonic): a line about a running tool or subagent, or text held back.
-   */
+  /** When the text may change without an event (monotonic): a tool's or subagent's line, or text held back. */
   changesAt(nowMs: number): number | undefined {
     const line = this.#activity.nextLineAt(nowMs);
     return this.#holds ? Math.min(nowMs + HOLD_MS, line ?? Infinity) : line;

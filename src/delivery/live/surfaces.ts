@@ -1,7 +1,4 @@
-/**
- * Turns in the other chats of their sessions: each chat's answer grows at its own pace. Chats may join and leave
- * meanwhile.
- */
+/** Turns in the other chats of their sessions, which may join and leave: each answer grows at its chat's pace. */
 import type { LiveTurn, LiveTurnStart } from '../../protocol/delivery.ts';
 import { toGatewayError } from '../../protocol/errors.ts';
 import type { AgentEvent } from '../../protocol/event.ts';

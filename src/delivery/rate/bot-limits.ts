@@ -4,10 +4,7 @@ import type { RateLimits } from '../../protocol/delivery.ts';
 import { BotRate } from './bot-rate.ts';
 import { AFTER_BURST_MS, type CallKind, type PlaceLimit } from './place-limit.ts';
 
-/**
- * If this many places are refused within `AFTER_BURST_MS`, the platform accepts no bursts; fewer concern only
- * themselves.
- */
+/** This many places refused within `AFTER_BURST_MS` mean that the platform accepts no bursts. */
 export const REFUSED_PLACES = 2;
 
 interface Kind {

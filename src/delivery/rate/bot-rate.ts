@@ -108,7 +108,7 @@ export class BotRate {
   }
 
   /**
-   * Notes whether calls wait. While they do, the rate rises: soon to the usual one, then slowly, below the refused one.
+   * Notes whether calls wait. While they do, the rate rises: soon to the usual one, then slowly below the refused one.
    */
   noteWaiting(now: number, isWaiting: boolean): void {
     if (!isWaiting) {

@@ -1,6 +1,4 @@
-/**
- * Schedules the calls to one bot's platform: finals, first messages, then the oldest screens; one at a time per place.
- */
+/** Schedules the calls to one bot's platform: finals, first messages, then the oldest screens; one per place. */
 import { ChannelError, GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { Place, SentMessage } from '../../protocol/message.ts';
 import type { RateLimits } from '../../protocol/delivery.ts';

@@ -1,6 +1,4 @@
-/**
- * Cuts blocks where a message is full: never inside a character, preferably after a block, a line, a sentence, a word.
- */
+/** Cuts blocks where a message is full: never in a character, preferably after a block, line, sentence or word. */
 import type { List, ListItem, Nodes, Parents, Root, RootContent, Table } from 'mdast';
 import type { Channel, Rendered } from '../../protocol/channel.ts';
 import { graphemesOf } from '../../lib/text.ts';

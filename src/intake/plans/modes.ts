@@ -96,10 +96,7 @@ function planningOff(profileId: string): TextRef {
   return textRef('planning.off', { profile: profileId });
 }
 
-/**
- * The profile and model that answer there: named by the message, else chosen, bound, or the session's. Throws
- * `StoreError`.
- */
+/** The profile and model that answer: named by the message, chosen, bound, or the session's. Throws `StoreError`. */
 async function answeringHere(
   { ledger, boundTo, profiles }: IntakeContext,
   { session, address, userId, profileId }: Asker,

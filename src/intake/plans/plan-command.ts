@@ -139,9 +139,7 @@ function noPlan(text: TextRef): GatewayError {
   return new GatewayError('no_plan', text);
 }
 
-/**
- * Reads changes to the current plan. The result throws `GatewayError('plan_unchanged')` for a line that it cannot read.
- */
+/** The changes in a text. The result throws `GatewayError('plan_unchanged')` for a line that it cannot read. */
 function askedIn(text: string, say: Say): AskedEdits {
   return (plan) => {
     const read = readEdits(text, plan);
@@ -153,10 +151,7 @@ function askedIn(text: string, say: Say): AskedEdits {
   };
 }
 
-/**
- * Changes the plan whose card a message replies to; undefined for any other reply, or an ended plan. Throws only
- * `StoreError`.
- */
+/** Changes the open plan whose card a message replies to; undefined for any other reply. Throws only `StoreError`. */
 export async function changePlanByReply(
   context: IntakeContext,
   message: InboundMessage,

@@ -113,10 +113,7 @@ export interface LinkNetwork {
   writeCommand: WriteCommand;
 }
 
-/**
- * Each spelling once, with its networks; without the web if `from` is the web, because two web sessions cannot be
- * linked.
- */
+/** Each spelling once, with its networks; without the web if `from` is the web: web sessions cannot be linked. */
 export function linkCommands(code: string, networks: readonly LinkNetwork[], from: string): LinkCommand[] {
   const spellings = new Map<string, string[]>();
   for (const { name, label, writeCommand } of networks) {

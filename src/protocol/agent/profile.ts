@@ -130,9 +130,7 @@ export function planningOf({
   return planningEnabled ? 'always' : 'off';
 }
 
-/**
- * A profile's tools with those of planning, if it has any tool of its own: without one the model cannot ask for a plan.
- */
+/** A profile's tools with those of planning, unless it has none of its own: then the model cannot ask for a plan. */
 export function toolsOf(
   profile: Pick<ProfileSettings, 'planning' | 'planningEnabled' | 'enabledTools'>,
 ): string[] {
@@ -233,10 +231,7 @@ export type ProfileRemoved =
   /** It is a built-in profile without files. */
   | { kind: 'built_in' };
 
-/**
- * Changes files in the home; the next turn sees a change once its call resolves. Throws `GatewayError` (`unwritable`,
- * `usage`).
- */
+/** Changes files in the home, for the next turn. Throws `GatewayError` (`unwritable`, `usage`). */
 export interface ProfileFiles {
   /** With its settings described by `texts`; undefined when there is no such profile. */
   profile(id: string, texts: TextTable): ProfileReport | undefined;

@@ -257,10 +257,7 @@ export interface Embeddings {
  */
 export interface ChatProvider {
   readonly name: string;
-  /**
-   * Names of the server's models; with several servers those of all that answer, or, with `like`, of that model's
-   * server.
-   */
+  /** Names of the server's models; of several servers all that answer, or, with `like`, those of that model's server. */
   models(signal: AbortSignal, like?: string): Promise<string[]>;
   capabilities(model: string, signal: AbortSignal): Promise<ModelCapabilities>;
   streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;

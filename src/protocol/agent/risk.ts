@@ -37,10 +37,7 @@ export type Reach = 'session' | 'outside' | { address: string } | { query: strin
  */
 export type ResultSource = TextSource | 'operator' | 'verified';
 
-/**
- * Most page hosts, and MCP servers, in a set of sources; others become `OTHER_HOSTS` and `OTHER_SERVERS`. A set has at
- * most 24 members.
- */
+/** Most page hosts, and MCP servers, in a set of sources, which has at most 24 members; then `OTHER_HOSTS` and so on. */
 export const MAX_SOURCE_HOSTS = 8;
 /** Longest host that is named, in UTF-16 units. */
 const MAX_HOST_CHARS = 100;
@@ -49,10 +46,7 @@ export const OTHER_HOSTS = 'web:*';
 /** Stands for every MCP server beyond `MAX_SOURCE_HOSTS`. */
 export const OTHER_SERVERS = 'mcp:*';
 
-/**
- * A kind of text, a page by its host (`web:example.org`), or `verified`: facts that the person confirmed, trusted and
- * private.
- */
+/** A kind of text, a page's host (`web:example.org`), or `verified`: facts that the person confirmed, private. */
 export type Source = TextSource | 'verified' | `web:${string}`;
 
 /** The sources of text of which it is not known what was read before it was written: the worst is assumed. */

@@ -107,10 +107,7 @@ export interface Tool<Args = unknown> {
    * what a person approves. Never throws.
    */
   files?(args: Args): readonly string[];
-  /**
-   * Of a tool that runs what it names: the words of a file's text that may name more files, to be approved with it.
-   * Never throws.
-   */
+  /** Of a tool that runs files: the words of a file's text that may name more, to be approved with it. Never throws. */
   filesIn?(text: string): readonly string[];
   /** Does the work; `args` have passed `parameters`. */
   execute(args: Args, ctx: ToolContext): Promise<ToolResult>;

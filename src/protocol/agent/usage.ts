@@ -84,10 +84,7 @@ export interface UsageStore {
 
 /** Maintains the hourly sums from which daily reports are read. Throws only `StoreError`. */
 export interface UsageSums {
-  /**
-   * Adds up to `ADDED_UP_ROWS` of the oldest rows that are in no sum yet, none while they are few; returns their
-   * number.
-   */
+  /** Adds up to `ADDED_UP_ROWS` of the oldest rows that are in no sum, none while they are few; returns their number. */
   addUp(): Promise<number>;
 }
 

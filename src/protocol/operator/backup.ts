@@ -69,10 +69,7 @@ export type Retention = z.infer<typeof retentionRule>;
 
 /** Throws only `StoreError`. */
 export interface RetentionStore {
-  /**
-   * Sessions last used more than that many days ago that are not pinned, have no schedule left, and neither run nor
-   * wait.
-   */
+  /** Sessions last used more than that many days ago, neither pinned nor busy, without a schedule left. */
   idleSessions(days: number, limit: number): Promise<SessionKey[]>;
   /** Deletes such a session with everything in it; false if it was used in the meantime. */
   deleteIdle(key: SessionKey, days: number): Promise<boolean>;

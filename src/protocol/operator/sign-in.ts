@@ -5,9 +5,7 @@ import { z } from 'zod';
 /** How long a code works, and how long a session that it starts lasts, in milliseconds. */
 export const CODE_MS = 10 * 60_000;
 export const SIGN_IN_MS = 30 * 24 * 3_600_000;
-/**
- * The same for sessions started by a proxy, in milliseconds: people that it no longer admits lose theirs within a day.
- */
+/** The same for proxies' sessions, in milliseconds: people that a proxy no longer admits lose theirs within a day. */
 export const PROXY_SIGN_IN_MS = 24 * 3_600_000;
 /** Sessions of one token; a further one ends the oldest. The same for valid codes of one token. */
 export const MAX_SIGN_INS = 50;
@@ -98,10 +96,7 @@ export interface SignInApi {
   signOut(secret: string): Promise<void>;
   /** A ticket that opens one stream with the caller's rights, within `TICKET_MS`. */
   ticket(caller: Caller): Promise<string>;
-  /**
-   * The secret of a stream's authorization `Session …`, which stays in the gateway; undefined when the ticket does not
-   * work.
-   */
+  /** The secret of a stream's authorization `Session …`, which stays here; undefined when the ticket does not work. */
   redeemTicket(ticket: string): Promise<string | undefined>;
 }
 

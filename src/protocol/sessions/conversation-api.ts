@@ -57,10 +57,7 @@ export interface ConversationApi {
     caller: Caller,
     asked: { profileId?: string; model?: string; mode?: string },
   ): Promise<SessionChoice>;
-  /**
-   * Makes this answer to its question the one that the model reads (`TryStore.choose`). Throws
-   * `GatewayError('not_changed')`.
-   */
+  /** Makes the model read this answer to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
   choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
   /** Where `/new` began new conversations, behind the messages `from`…`before` - 1 (`ContextStore.resets`). */
   resets(
@@ -143,9 +140,7 @@ export interface WaitingQueue {
 /** The result of a change: `begun` when the message is no longer waiting. */
 export type WaitingChange = 'changed' | 'begun';
 
-/**
- * Changes hold the lane's lock, so a message is changed or taken as a whole. Throws only `StoreError`; safe to repeat.
- */
+/** Changes hold the lane's lock, so messages are changed or taken whole. Throws only `StoreError`; safe to repeat. */
 export interface WaitingStore {
   /** All waiting ones, at most `MAX_PENDING`. */
   waiting(session: SessionKey): Promise<WaitingQueue>;

@@ -103,10 +103,7 @@ export interface SurfaceStore {
   enterCode(hash: string, to: SurfaceEnd): Promise<EnteredCode>;
   /** The newest link that waits for this chat or for its other side; undefined = none. */
   openLink(address: Address): Promise<OpenLink | undefined>;
-  /**
-   * Agrees for one side of the newest open link of this chat, or of the link `id`; once both have, they share the
-   * session.
-   */
+  /** Agrees for one side of the newest open link of this chat, or of link `id`; the second one joins them. */
   agree(by: {
     address: Address;
     userId: string;

@@ -1,7 +1,4 @@
-/**
- * What is stored about groups besides turns: what people say without naming the bot, and how often other bots get
- * answers.
- */
+/** What is stored about groups besides turns: talk that does not name the bot, and how often bots get answers. */
 import type { Address, Place, SessionKey } from '../message.ts';
 
 /** Messages of a session kept without a turn; the oldest is dropped. */

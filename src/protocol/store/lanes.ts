@@ -59,10 +59,7 @@ export const SUSPECT_SHARE = 4;
 export const SUSPECT_ALONE_MS = 250;
 /** No suspect keeps others waiting for longer than this, in milliseconds. */
 export const SUSPECT_ALONE_MAX_MS = 60_000;
-/**
- * A head that waits this long for something outside is recorded as waiting, in milliseconds: shorter waits cost no
- * write.
- */
+/** A head that waits this long for something outside is noted as waiting, in milliseconds: less costs no write. */
 export const WAIT_NOTED_MS = 1_000;
 
 /** How long this head waits before that is recorded, in milliseconds: while a suspect waits, others can be tried. */

@@ -160,9 +160,7 @@ export interface Ledger extends SessionStore {
   planOf(turnId: string): Promise<Plan | undefined>;
   /** True while a delivery for the address is queued: a live message must not appear above it. */
   undelivered(address: Address): Promise<boolean>;
-  /**
-   * T7: ends the `out:` head with the ids of all parts, or the stored ones; its chat now knows of earlier dead letters.
-   */
+  /** T7: ends the `out:` head with the ids of all parts, or the stored ones; its dead letters are reported. */
   finishDelivery(fence: Fence, ref: string, sent: SentMessage[] | undefined): Promise<LaneStep>;
   /** Queues a message outside any turn (a notice, a command's reply); a repeated `key` (without one, `ref`) is queued once. */
   enqueue(address: Address, payload: DeliveryPayload, node?: string): Promise<LaneStep>;

@@ -104,10 +104,7 @@ export type ContextEntry =
       spent?: UsageOfOtherCalls | undefined;
     };
 
-/**
- * Usage by model of calls without a row (failed ones, those outside the conversation) since the last row with this
- * field.
- */
+/** Usage by model of calls without a row (failed, or outside the conversation) since the last row with this field. */
 export type UsageOfOtherCalls = readonly ModelUsage[];
 
 /**

@@ -35,10 +35,7 @@ export const MAX_LINE_BYTES = 1024 * 1024;
 /** The longest answer that is not a stream (a list of models, say), in bytes. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 
-/**
- * Splits packets into texts, wherever the packets are cut. Throws `ProviderError('bad_response')` when a text is too
- * long.
- */
+/** Splits packets into texts, however they are cut. Throws `ProviderError('bad_response')` for one that is too long. */
 export interface TextSplitter {
   push(packet: Buffer): string[];
   /** What was still held back when the packets ended. */

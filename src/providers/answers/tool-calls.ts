@@ -100,10 +100,7 @@ function readArguments(
 const WRAPPING_FIELDS = ['arguments', 'parameters'];
 const BESIDE_ARGUMENTS = new Set(['name', 'type', 'function', 'id']);
 
-/**
- * The arguments of a whole call written in their place (`{"name": …, "arguments": {…}}`); undefined if the tool has
- * these fields.
- */
+/** The arguments of a whole call in their place (`{"name": …, "arguments": {…}}`), unless the tool has these fields. */
 function wrappedArguments(fields: Fields, tool: ToolSchema | undefined): unknown {
   const properties = fieldsOf(tool?.parameters['properties']) ?? {};
   const field = WRAPPING_FIELDS.find(
@@ -174,9 +171,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/**
- * Where the first object or array of a text begins and ends, by brackets outside strings; undefined if it does not end.
- */
+/** Where the first object or array of a text begins and ends, by brackets outside strings, if it ends. */
 export function firstJson(text: string, from: number): { start: number; end: number } | undefined {
   const start = text.slice(from).search(/[{[]/);
   if (start === -1) return undefined;

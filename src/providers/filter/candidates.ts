@@ -1,7 +1,4 @@
-/**
- * Fences, and calls without marks at the beginning of an answer: candidates, which their first characters usually rule
- * out.
- */
+/** Fences, and calls without marks at the beginning of an answer; their first characters usually rule them out. */
 import { createBracketScan, type OfferedTools, type TextCall } from '../answers/tool-calls.ts';
 import { beginsCall, beginsCode, readBareCalls, readCodeCalls, readNamedCall } from './text-calls.ts';
 

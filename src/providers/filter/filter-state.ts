@@ -67,10 +67,7 @@ export class FilteredOutput {
     for (const call of calls) this.#chunks.push({ type: 'tool_call', call: this.#makeCall(call) });
   }
 
-  /**
-   * Adds the calls between two marks, or their text; true for calls. Empty special tokens, and empty marks after calls,
-   * are dropped.
-   */
+  /** Adds the calls between two marks (true), or their text; empty special tokens and leftovers are dropped. */
   markedCalls(block: string, begin: string, end: string): boolean {
     const inside = block.slice(begin.length, block.length - end.length);
     const calls = readMarkedCalls(block, begin.trimStart(), inside, this.offered);

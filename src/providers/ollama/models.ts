@@ -33,10 +33,7 @@ export async function discover(
   return { ...others, contextWindow: isGuess === true ? loaded : Math.min(others.contextWindow, loaded) };
 }
 
-/**
- * What the server says about a model. Imitations of Ollama that only chat are trusted, unless they list their models
- * without this one.
- */
+/** What the server says about a model. Imitations of Ollama that only chat are trusted, unless they list others. */
 async function describe(calls: ServerCalls, model: string): Promise<ModelCapabilities> {
   try {
     const request = { method: 'POST', path: '/api/show', body: { model } } as const;
@@ -68,10 +65,7 @@ function isNamed(listed: string, model: string): boolean {
   return listed === model || listed === `${model}:latest`;
 }
 
-/**
- * Pulls a model to the server at `baseUrl`. `progress` gets a status and, once known, the percentage. Throws
- * `ProviderError`.
- */
+/** Pulls a model to the server; `progress` gets a status and perhaps a percentage. Throws `ProviderError`. */
 export async function pullModel(
   baseUrl: string,
   model: string,

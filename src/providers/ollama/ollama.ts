@@ -127,10 +127,7 @@ function refusedBy(where: Where, refusal: Refusal): ProviderError {
   );
 }
 
-/**
- * The error of a missing key (401 with an address to sign in at), or an account that the cloud does not serve (403 with
- * a reason).
- */
+/** The error of a missing key (401 with an address to sign in at), or an account without service (403). */
 function accessRefused(
   { host, setting }: Where,
   { status, text }: Refusal,

@@ -142,10 +142,7 @@ async function storeChanges(
   return { version, files, unshared };
 }
 
-/**
- * The digests of the folder's plain files that can be shared, and the paths of the others. Links and devices are no
- * files.
- */
+/** The digests of the folder's plain files that can be shared, and the paths of the others; no links and devices. */
 async function readFolder(place: string) {
   const files = new Map<string, string>();
   const unshared = new Set<string>();
