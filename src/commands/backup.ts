@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { ConfigError, GatewayError, toGatewayError } from '../protocol/errors.ts';
@@ -22,6 +21,7 @@ import { beginLoading, type Loading } from '../store/database/load.ts';
 import { knownMigrations } from '../store/database/migrate.ts';
 import { makeFolder } from '../store/embedded/home.ts';
 import { openDatabaseOf } from '../store/open-store.ts';
+import { readArguments } from './command-list.ts';
 
 /** The arguments of both commands. */
 export interface BackupOptions {
@@ -38,18 +38,16 @@ export interface BackupDeps {
 
 /** Reads the arguments. Throws `GatewayError('usage')`. */
 export function readBackupOptions(command: 'backup' | 'restore', args: string[]): BackupOptions {
-  const options = { 'passphrase-file': { type: 'string' }, replace: { type: 'boolean' } } as const;
   const usage = `Expected: ${command} FILE [--passphrase-file FILE]${command === 'restore' ? ' [--replace]' : ''}`;
-  try {
-    const { positionals, values } = parseArgs({ args, options, allowPositionals: true });
-    const [file, ...more] = positionals;
-    const { 'passphrase-file': passphraseFile, replace = false } = values;
-    if (file !== undefined && more.length === 0 && !(replace && command === 'backup'))
-      return { file: path.resolve(file), passphraseFile, replace };
-  } catch (error) {
-    throw new GatewayError('usage', usage, { cause: error });
-  }
-  throw new GatewayError('usage', usage);
+  const { positionals, values } = readArguments(args, usage, {
+    options: { 'passphrase-file': { type: 'string' }, replace: { type: 'boolean' } },
+    allowPositionals: true,
+  });
+  const [file, ...more] = positionals;
+  const { 'passphrase-file': passphraseFile, replace = false } = values;
+  if (file === undefined || more.length > 0 || (replace && command === 'backup'))
+    throw new GatewayError('usage', usage);
+  return { file: path.resolve(file), passphraseFile, replace };
 }
 
 /** Writes everything into one file, while the gateway runs or not. Returns what to print. Throws `GatewayError`. */

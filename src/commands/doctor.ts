@@ -2,13 +2,12 @@
 import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import packageFile from '../../package.json' with { type: 'json' };
 import { checkConfig, type Config, type Environment } from '../config.ts';
 import { lineOf } from '../settings/index.ts';
 import { zoneOf } from '../config-views.ts';
 import { writesDailyBackups } from '../daily-backups.ts';
-import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { toGatewayError } from '../protocol/errors.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { CheckContext, Finding } from '../protocol/channel.ts';
 import type { DatabaseReport } from '../protocol/operator/nodes.ts';
@@ -32,6 +31,7 @@ import { makeHome } from '../store/embedded/home.ts';
 import { holderOf, inspectDatabase } from '../store/inspect.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
+import { readArguments } from './command-list.ts';
 
 /** Longest wait for any one remote side, in milliseconds. */
 const CHECK_MS = 10_000;
@@ -42,7 +42,9 @@ export async function doctorCommand(
   environment: Environment,
   { colours }: { colours: boolean },
 ): Promise<{ text: string; ok: boolean }> {
-  const { fix, json } = readOptions(args);
+  const { fix, json } = readArguments(args, `Expected: doctor [--fix] [--json]. See: ${PARLEY} --help`, {
+    options: { fix: { type: 'boolean' }, json: { type: 'boolean' } },
+  }).values;
   let findings = await examine(environment);
   const fixed = fix ? await applyFixes(findings) : [];
   if (fixed.length > 0) findings = await examine(environment);
@@ -50,18 +52,6 @@ export async function doctorCommand(
   if (json) return { text: findingsJson(findings), ok };
   const lines = [...fixed.map(escapeControls), ...findingLines(findings, { colours }), '', summary(findings)];
   return { text: lines.join('\n'), ok };
-}
-
-function readOptions(args: string[]): { fix: boolean; json: boolean } {
-  const options = { fix: { type: 'boolean' }, json: { type: 'boolean' } } as const;
-  try {
-    const { fix = false, json = false } = parseArgs({ args, options }).values;
-    return { fix, json };
-  } catch (error) {
-    throw new GatewayError('usage', `Expected: doctor [--fix] [--json]. See: ${PARLEY} --help`, {
-      cause: error,
-    });
-  }
 }
 
 /** All findings, in the order in which a person would correct them. */

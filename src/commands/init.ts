@@ -1,5 +1,4 @@
 /** `parley init`: sets up a gateway by questions or flags, and writes `config.json` and `.env` in the home; rerun to edit. */
-import { parseArgs } from 'node:util';
 import { channels as manifests } from '../../channels/index.ts';
 import { checkConfig, type Config, configFile, type Environment } from '../config.ts';
 import { zoneOf } from '../config-views.ts';
@@ -15,7 +14,7 @@ import { makeHome } from '../store/embedded/home.ts';
 import type { Dialog } from './dialog.ts';
 import { firstConfig } from './first-config.ts';
 import { homeEnvFile } from './environment.ts';
-import { refuseUnknownOptions } from './command-list.ts';
+import { readArguments, refuseUnknownOptions } from './command-list.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest wait for a model server or a platform, in milliseconds. */
@@ -49,12 +48,8 @@ export function readInitFlags(args: string[]): Record<string, string | boolean |
     { names: ['-y', '--yes'], takesValue: false },
   ]);
   const options = Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }]));
-  try {
-    return parseArgs({ args, options: { ...options, yes: { type: 'boolean', short: 'y' } } }).values;
-  } catch (error) {
-    const list = flags.map((flag) => `[--${flag} VALUE]`).join(' ');
-    throw new GatewayError('usage', `Expected: init [--yes] ${list}`, { cause: error });
-  }
+  const usage = `Expected: init [--yes] ${flags.map((flag) => `[--${flag} VALUE]`).join(' ')}`;
+  return readArguments(args, usage, { options: { ...options, yes: { type: 'boolean', short: 'y' } } }).values;
 }
 
 /** Asks, checks and writes; returns the closing text. Throws `GatewayError`; nothing is written before all was asked. */

@@ -1,5 +1,4 @@
 /** `parley person`: everything of one person, exported or deleted. */
-import { parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
 import { endUserKey } from '../../channels/http/inbound.ts';
 import { isId, type TokenRecord } from '../protocol/access.ts';
@@ -11,6 +10,7 @@ import { oneLine, withItems } from '../lib/text.ts';
 import { deleteSession, transcriptSource } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
+import { readArguments } from './command-list.ts';
 
 const PAGE = 500;
 
@@ -21,14 +21,15 @@ export type PersonAct = (store: HomeStore, config: Config) => AsyncGenerator<str
 
 /** Reads the arguments after `person`. Throws `GatewayError('usage')`. */
 export function personCommand(args: readonly string[]): PersonAct {
-  const { words, yes } = read(args);
-  const [action, name, ...more] = words;
+  const options = { yes: { type: 'boolean', default: false } } as const;
+  const { positionals, values } = readArguments(args, USAGE, { options, allowPositionals: true });
+  const [action, name, ...more] = positionals;
   if (name === undefined || more.length > 0) throw new GatewayError('usage', USAGE);
   if (action !== 'export' && action !== 'delete') throw new GatewayError('usage', USAGE);
   return async function* act(store, config) {
     const person = await personOf(store, config, name);
     if (action === 'export') yield* exported(store, { person, name });
-    else yield await remove(store, config, { person, name, yes });
+    else yield await remove(store, config, { person, name, yes: values.yes });
   };
 }
 
@@ -36,16 +37,6 @@ export function personCommand(args: readonly string[]): PersonAct {
 interface Named {
   person: Person;
   name: string;
-}
-
-function read(args: readonly string[]): { words: string[]; yes: boolean } {
-  try {
-    const options = { yes: { type: 'boolean', default: false } } as const;
-    const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true });
-    return { words: positionals, yes: values.yes };
-  } catch (cause) {
-    throw new GatewayError('usage', USAGE, { cause });
-  }
 }
 
 async function personOf({ access }: HomeStore, config: Config, name: string): Promise<Person> {

@@ -1,5 +1,4 @@
 /** `parley schedule`: an operator lists, adds, runs and removes schedules of all sessions. */
-import { parseArgs } from 'node:util';
 import { accessOf, zoneOf } from '../config-views.ts';
 import type { Config } from '../config.ts';
 import { isId } from '../protocol/access.ts';
@@ -13,6 +12,7 @@ import { createCreatorAccess } from '../security/index.ts';
 import { readKey } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/open-store.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
+import { readArguments } from './command-list.ts';
 
 /** Characters of a line in the list. */
 const LINE_CHARS = 400;
@@ -24,37 +24,25 @@ export type ScheduleAct = (store: HomeStore, config: Config) => Promise<string>;
 
 /** Reads the arguments after `schedule`. Throws `GatewayError('usage')`. */
 export function scheduleCommand(args: readonly string[]): ScheduleAct {
-  const { words, as } = read(args);
-  const [action = 'list', first, when, task, ...more] = words;
+  const options = { as: { type: 'string' } } as const;
+  const { positionals, values } = readArguments(args, USAGE, { options, allowPositionals: true });
+  const [action = 'list', first, when, task, ...more] = positionals;
+  const { as } = values;
   if (action === 'add' && first !== undefined && when !== undefined && task !== undefined) {
     const session = readKey(first);
     const request = { session, when, task: [task, ...more].join(' '), as };
     return (store, config) => add(store, config, request);
   }
-  if (when !== undefined || as !== undefined) throw usage();
+  if (when !== undefined || as !== undefined) throw new GatewayError('usage', USAGE);
   if (action === 'list') {
     const session = first === undefined ? undefined : readKey(first);
     return async (store, config) => listed(await schedulesOf(store, config).list({ session }), config, store);
   }
-  if (first === undefined) throw usage();
+  if (first === undefined) throw new GatewayError('usage', USAGE);
   if (action === 'run') return (store, config) => run(store, config, first);
   if (action === 'history') return (store, config) => history(store, config, first);
   if (action === 'remove') return (store, config) => remove(store, config, first);
-  throw usage();
-}
-
-function read(args: readonly string[]): { words: string[]; as: string | undefined } {
-  try {
-    const options = { as: { type: 'string' } } as const;
-    const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true });
-    return { words: positionals, as: values.as };
-  } catch (cause) {
-    throw usage(cause);
-  }
-}
-
-function usage(cause?: unknown): GatewayError {
-  return new GatewayError('usage', USAGE, { cause });
+  throw new GatewayError('usage', USAGE);
 }
 
 /** The same limits and rights as in chats. */

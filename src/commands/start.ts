@@ -1,10 +1,10 @@
 /** `parley start`: one gateway, or with `--workers` several processes behind one port. */
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { GatewayError } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
+import { readArguments } from './command-list.ts';
 
 /** Processes that one supervisor starts at most: each has its own connections to the database. */
 export const MAX_WORKERS = 64;
@@ -23,12 +23,8 @@ export async function start(args: readonly string[]): Promise<void> {
 
 /** The number of processes. Throws `GatewayError('usage')`. */
 export function readWorkers(args: readonly string[], cores = availableParallelism()): number {
-  let value: string | undefined;
-  try {
-    value = parseArgs({ args: [...args], options: { workers: { type: 'string' } } }).values.workers;
-  } catch (cause) {
-    throw new GatewayError('usage', `Expected: start [--workers N|auto]. See: ${PARLEY} --help`, { cause });
-  }
+  const usage = `Expected: start [--workers N|auto]. See: ${PARLEY} --help`;
+  const value = readArguments(args, usage, { options: { workers: { type: 'string' } } }).values.workers;
   if (value === undefined) return 1;
   if (value === 'auto') return Math.min(MAX_WORKERS, cores);
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;

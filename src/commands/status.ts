@@ -1,9 +1,7 @@
 /** `parley status`: the gateways that run with this home and database, their state, and what waits. */
 import type { Store } from '../store/store.ts';
-import { parseArgs } from 'node:util';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
-import { GatewayError } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import type { HealthReport } from '../protocol/gateway-api.ts';
 import type { BackupState } from '../protocol/operator/backup.ts';
@@ -16,6 +14,7 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../protocol/log.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { LiveSettings } from '../settings/index.ts';
+import { readArguments } from './command-list.ts';
 
 /** Dead letters that are named, newest first. */
 const LETTERS_SHOWN = 5;
@@ -40,7 +39,9 @@ interface Status {
 
 /** Reads the arguments after `status`. Throws `GatewayError('usage')`. */
 export function statusCommand(args: readonly string[]): StatusAct {
-  const write = readOptions(args) ? jsonOf : textOf;
+  const usage = `Expected: status [--json]. See: ${PARLEY} status --help`;
+  const { json } = readArguments(args, usage, { options: { json: { type: 'boolean' } } }).values;
+  const write = json === true ? jsonOf : textOf;
   return async ({ ledger, lanes, nodes, kind }, { home }) => {
     const [counts, live, letters] = await Promise.all([
       ledger.counts(),
@@ -50,15 +51,6 @@ export function statusCommand(args: readonly string[]): StatusAct {
     const status = { version: packageFile.version, home, store: kind, counts, nodes: live, letters };
     return { text: write(status), isRunning: live.length > 0 };
   };
-}
-
-/** True for `--json`. */
-function readOptions(args: readonly string[]): boolean {
-  try {
-    return parseArgs({ args: [...args], options: { json: { type: 'boolean', default: false } } }).values.json;
-  } catch (cause) {
-    throw new GatewayError('usage', `Expected: status [--json]. See: ${PARLEY} status --help`, { cause });
-  }
 }
 
 function jsonOf({ version, home, store, counts, nodes, letters }: Status): string {

@@ -1,101 +1,80 @@
 /** The marks that models write into their text: where thoughts, tool calls and turns begin and end. */
 
-interface CallSyntax {
-  openings: readonly string[];
-  /** Without any, it ends where its first bracket closes. */
-  closings: readonly string[];
-  /** It counts only where a line begins. */
-  atLine?: true;
-}
-
 /** Begins a call, or text for everyone. */
 export const FUNCTIONARY = '>>>';
 
 export const FOR_ALL = 'all\n';
 
-const CALL_SYNTAXES: readonly CallSyntax[] = [
-  // Hermes, Qwen, ERNIE, EXAONE 4, SmolLM3, Granite 4, Cogito; with tags inside: Qwen-coder, Step 3.5, MiMo; with pairs: GLM.
-  { openings: ['<tool_call>'], closings: ['</tool_call>'] },
-  // Jamba, Hunyuan, MiniMax M1, Apriel.
-  { openings: ['<tool_calls>'], closings: ['</tool_calls>'] },
-  // Granite 3, Phi-4-mini.
-  { openings: ['<|tool_call|>'], closings: ['<|/tool_call|>'] },
-  // Llama 3.1, Functionary 3.1, Qwen-coder without its wrapper; MiniCPM5.
-  { openings: ['<function=', '<function name='], closings: ['</function>'] },
-  // Granite 20B; GigaChat 3.
-  { openings: ['<function_call>'], closings: ['</function_call>'] },
-  { openings: ['<|function_call|>'], closings: ['<|message_sep|>'] },
-  { openings: ['function call<|role_sep|>'], closings: ['<|message_sep|>'], atLine: true },
-  // Olmo 3, Claude-like.
-  { openings: ['<function_calls>'], closings: ['</function_calls>'] },
-  { openings: ['<invoke name='], closings: ['</invoke>'] },
-  // Llama 3.1 and 4.
-  { openings: ['<|python_tag|>'], closings: ['<|eom_id|>', '<|eot_id|>'] },
-  { openings: ['<|python_start|>'], closings: ['<|python_end|>'] },
-  // Mistral.
-  { openings: ['[TOOL_CALLS]'], closings: ['</s>'] },
-  // DeepSeek up to V3.1, as it writes its own tokens and as it spells them; Step 3.
-  {
-    openings: [
-      '<｜tool▁calls▁begin｜>',
-      '<｜tool_calls_begin｜>',
-      '<｜tool calls begin｜>',
-      '<｜tool\\_calls\\_begin｜>',
-      '<｜tool▁calls｜>',
-    ],
-    closings: [
-      '<｜tool▁calls▁end｜>',
-      '<｜tool_calls_end｜>',
-      '<｜tool calls end｜>',
-      '<｜tool\\_calls\\_end｜>',
-    ],
-  },
-  { openings: ['<｜tool▁call▁begin｜>'], closings: ['<｜tool▁call▁end｜>'] },
-  // DeepSeek V3.2 and V4, GigaChat 3.5.
-  { openings: ['<｜DSML｜function_calls>'], closings: ['</｜DSML｜function_calls>'] },
-  { openings: ['<｜DSML｜tool_calls>'], closings: ['</｜DSML｜tool_calls>'] },
-  { openings: ['<｜GCML｜tool_calls>'], closings: ['</｜GCML｜tool_calls>'] },
-  // Kimi K2, Kimi K3.
-  { openings: ['<|tool_calls_section_begin|>'], closings: ['<|tool_calls_section_end|>'] },
-  { openings: ['<|tool_call_begin|>'], closings: ['<|tool_call_end|>'] },
-  { openings: ['<|open|>tools<|sep|>'], closings: ['<|close|>tools<|sep|>'] },
-  // MiniMax M2 and M3, Seed-OSS, LongCat.
-  { openings: ['<minimax:tool_call>'], closings: ['</minimax:tool_call>'] },
-  { openings: [']<]minimax[>[<tool_call>'], closings: [']<]minimax[>[</tool_call>'] },
-  { openings: ['<seed:tool_call>'], closings: ['</seed:tool_call>'] },
-  { openings: ['<longcat_tool_call>'], closings: ['</longcat_tool_call>'] },
-  // Nemotron.
-  { openings: ['<TOOLCALL>'], closings: ['</TOOLCALL>'] },
-  { openings: ['<toolcall>'], closings: ['</toolcall>'] },
-  // FireFunction, Phi-4-mini.
-  { openings: ['functools['], closings: [] },
-  // Command R7B and A; Command R.
-  { openings: ['<|START_ACTION|>'], closings: ['<|END_ACTION|>'] },
-  { openings: ['Action: ```json', 'Action:```json', 'Action:\n```json'], closings: ['```'], atLine: true },
-  // FunctionGemma, Gemma 4.
-  { openings: ['<start_function_call>'], closings: ['<end_function_call>'] },
-  { openings: ['<|tool_call>'], closings: ['<tool_call|>'] },
-  // LM Studio's own prompt for models without tools.
-  { openings: ['[TOOL_REQUEST]'], closings: ['[END_TOOL_REQUEST]'] },
-  // InternLM, Intern-S1.
-  { openings: ['<|action_start|>'], closings: ['<|action_end|>'] },
-  // LFM2, MiniCPM 3 and 4; Pangu.
-  { openings: ['<|tool_call_start|>'], closings: ['<|tool_call_end|>'] },
-  { openings: ['[unused11]'], closings: ['[unused12]'] },
-  // Apertus.
-  { openings: ['<|tools_prefix|>'], closings: ['<|tools_suffix|>'] },
-  // Functionary 3.2 and 2.
-  { openings: [FUNCTIONARY], closings: [] },
-  { openings: ['<|from|>assistant', '<|from|> assistant'], closings: [], atLine: true },
-  // MiroThinker, CWM, Solar, PLaMo, Inkling, HyperCLOVA X, Qwen-Agent.
-  { openings: ['<use_mcp_tool>'], closings: ['</use_mcp_tool>'] },
-  { openings: ['<tool: '], closings: ['</tool>'] },
-  { openings: ['<|tool_call:start|>'], closings: ['<|tool_call:end|>'] },
-  { openings: ['<|plamo:begin_tool_requests:plamo|>'], closings: ['<|plamo:end_tool_requests:plamo|>'] },
-  { openings: ['<|content_invoke_tool_json|>', '<|message_model|>'], closings: ['<|end_message|>'] },
-  { openings: ['-> tool/function_call'], closings: [], atLine: true },
-  { openings: ['✿FUNCTION✿'], closings: [] },
+/** How calls begin and end; without an end, where their first bracket closes. `atLine`: only where a line begins. */
+type CallSyntax = readonly [openings: readonly string[], closings: readonly string[], atLine?: true];
+
+/**
+ * Hermes, Qwen, ERNIE, EXAONE 4, SmolLM3, Granite 4, Cogito, Step 3.5, MiMo, GLM (`tool_call`); Jamba, Hunyuan, MiniMax
+ * M1, Apriel (`tool_calls`); Granite 20B; Olmo 3, Claude-like (`function_calls`); DeepSeek V3.2 and V4, GigaChat 3.5;
+ * MiniMax M2, Seed-OSS, LongCat, Nemotron, MiroThinker.
+ */
+const CALL_TAGS = [
+  'tool_call tool_calls function_call function_calls ｜DSML｜function_calls ｜DSML｜tool_calls ｜GCML｜tool_calls',
+  'minimax:tool_call seed:tool_call longcat_tool_call TOOLCALL toolcall use_mcp_tool',
 ];
+
+const CALL_SYNTAXES: readonly CallSyntax[] = [
+  ...words(CALL_TAGS).map((name): CallSyntax => [[`<${name}>`], [`</${name}>`]]),
+  // Granite 3, Phi-4-mini.
+  [['<|tool_call|>'], ['<|/tool_call|>']],
+  // Llama 3.1, Functionary 3.1, Qwen-coder without its wrapper; MiniCPM5; Claude-like.
+  [['<function=', '<function name='], ['</function>']],
+  [['<invoke name='], ['</invoke>']],
+  // GigaChat 3.
+  [['<|function_call|>'], ['<|message_sep|>']],
+  [['function call<|role_sep|>'], ['<|message_sep|>'], true],
+  // Llama 3.1 and 4.
+  [['<|python_tag|>'], ['<|eom_id|>', '<|eot_id|>']],
+  [['<|python_start|>'], ['<|python_end|>']],
+  // Mistral.
+  [['[TOOL_CALLS]'], ['</s>']],
+  // DeepSeek up to V3.1, as it writes its own tokens and as it spells them; Step 3.
+  [
+    ['▁', '_', ' ', '\\_'].map((gap) => `<｜tool${gap}calls${gap}begin｜>`).concat('<｜tool▁calls｜>'),
+    ['▁', '_', ' ', '\\_'].map((gap) => `<｜tool${gap}calls${gap}end｜>`),
+  ],
+  [['<｜tool▁call▁begin｜>'], ['<｜tool▁call▁end｜>']],
+  // Kimi K2, Kimi K3.
+  [['<|tool_calls_section_begin|>'], ['<|tool_calls_section_end|>']],
+  [['<|tool_call_begin|>'], ['<|tool_call_end|>']],
+  [['<|open|>tools<|sep|>'], ['<|close|>tools<|sep|>']],
+  // MiniMax M3.
+  [[']<]minimax[>[<tool_call>'], [']<]minimax[>[</tool_call>']],
+  // FireFunction, Phi-4-mini.
+  [['functools['], []],
+  // Command R7B and A; Command R.
+  [['<|START_ACTION|>'], ['<|END_ACTION|>']],
+  [['Action: ```json', 'Action:```json', 'Action:\n```json'], ['```'], true],
+  // FunctionGemma, Gemma 4.
+  [['<start_function_call>'], ['<end_function_call>']],
+  [['<|tool_call>'], ['<tool_call|>']],
+  // LM Studio's own prompt for models without tools.
+  [['[TOOL_REQUEST]'], ['[END_TOOL_REQUEST]']],
+  // InternLM, Intern-S1; LFM2, MiniCPM 3 and 4; Pangu; Apertus.
+  [['<|action_start|>'], ['<|action_end|>']],
+  [['<|tool_call_start|>'], ['<|tool_call_end|>']],
+  [['[unused11]'], ['[unused12]']],
+  [['<|tools_prefix|>'], ['<|tools_suffix|>']],
+  // Functionary 3.2 and 2.
+  [[FUNCTIONARY], []],
+  [['<|from|>assistant', '<|from|> assistant'], [], true],
+  // CWM, Solar, PLaMo, Inkling, HyperCLOVA X, Qwen-Agent.
+  [['<tool: '], ['</tool>']],
+  [['<|tool_call:start|>'], ['<|tool_call:end|>']],
+  [['<|plamo:begin_tool_requests:plamo|>'], ['<|plamo:end_tool_requests:plamo|>']],
+  [['<|content_invoke_tool_json|>', '<|message_model|>'], ['<|end_message|>']],
+  [['-> tool/function_call'], [], true],
+  [['✿FUNCTION✿'], []],
+];
+
+function words(lines: readonly string[]): string[] {
+  return lines.flatMap((line) => line.split(' '));
+}
 
 /** What a mark means where it counts. */
 export type Mark =
@@ -138,30 +117,33 @@ const THOUGHTS: readonly (Mark & { kind: 'thought' })[] = [
 ];
 
 /** What ends a thought whose opening tag the template holds. */
-export const ENDS_OF_THOUGHT: readonly Mark[] = THOUGHTS.flatMap(({ until }) => until).map((literal) => ({
-  kind: 'end_of_thought' as const,
-  literal,
-}));
-
-export const CALLS: readonly (Mark & { kind: 'calls' })[] = CALL_SYNTAXES.flatMap(
-  ({ openings, closings, atLine }) =>
-    openings.map((literal) => ({ kind: 'calls' as const, literal, until: closings, atLine })),
+export const ENDS_OF_THOUGHT = marksOf(
+  'end_of_thought',
+  THOUGHTS.flatMap(({ until }) => until),
 );
 
-const ENDS_OF_TURN: readonly Mark[] = [
+export const CALLS: readonly (Mark & { kind: 'calls' })[] = CALL_SYNTAXES.flatMap(
+  ([openings, until, atLine]) =>
+    openings.map((literal) => ({ kind: 'calls' as const, literal, until, atLine })),
+);
+
+const TURN_ENDINGS = words([
   '<|im_end|> <|eot_id|> <|eom_id|> <|end|> <|return|> <|call|> <|endoftext|> <|end_of_text|>',
   '<|end_of_turn|> <|END_OF_TURN_TOKEN|> <end_of_turn> <turn|> <eos> </s> <｜end▁of▁sentence｜>',
   '<|endofresponse|> <|end_of_role|> [/INST] <|eot|> <|END_RESPONSE|> <|END_TEXT|> <|assistant_end|>',
   '<|end_of_msg|> <|close|>response<|sep|> <|close|>message<|sep|> <|message_sep|> <seed:eos> [e~[',
   '<|plamo:tag|> <|stop|>',
-]
-  .flatMap((line) => line.split(' '))
-  .map((literal) => ({ kind: 'end_of_turn', literal }));
+]);
+
+const ENDS_OF_TURN = marksOf('end_of_turn', TURN_ENDINGS);
 
 /** What is left of calls that were read: the ends of syntaxes within others. */
-const ENDS_OF_CALLS: readonly Mark[] = [...CALL_SYNTAXES.flatMap(({ closings }) => closings), '[/TOOL_CALLS]']
-  .filter((literal) => literal !== '```' && !ENDS_OF_TURN.some((mark) => mark.literal === literal))
-  .map((literal) => ({ kind: 'end_of_calls', literal }));
+const ENDS_OF_CALLS = marksOf(
+  'end_of_calls',
+  [...CALL_SYNTAXES.flatMap(([, closings]) => closings), '[/TOOL_CALLS]'].filter(
+    (literal) => literal !== '```' && !TURN_ENDINGS.includes(literal),
+  ),
+);
 
 /** What some templates put around the text of an answer. */
 const WRAPPERS: readonly Mark[] = [
@@ -172,16 +154,23 @@ const WRAPPERS: readonly Mark[] = [
   ['<|open|>response<|sep|>', '<|close|>response<|sep|>'],
 ].map(([literal = '', end = '']) => ({ kind: 'wrapper', literal, end }));
 
-const ROLES: readonly Mark[] = [
-  '<|im_start|> <|start_header_id|> <start_of_turn> <|turn> <|user|> <｜User｜> [INST]',
-  '<|start_of_role|>',
-]
-  .flatMap((line) => line.split(' '))
-  .map((literal) => ({ kind: 'role', literal }));
+const ROLES = marksOf(
+  'role',
+  words([
+    '<|im_start|> <|start_header_id|> <start_of_turn> <|turn> <|user|> <｜User｜> [INST]',
+    '<|start_of_role|>',
+  ]),
+);
 
-const HEADERS: readonly Mark[] = ['<|start|>', '<|channel|>'].map((literal) => ({ kind: 'header', literal }));
+const HEADERS = marksOf('header', ['<|start|>', '<|channel|>']);
 
-const MENTIONS: readonly Mark[] = THOUGHTS.map(({ literal }) => ({ kind: 'mention', literal }));
+/** Marks of a kind that says it all. */
+function marksOf(
+  kind: 'end_of_thought' | 'end_of_turn' | 'end_of_calls' | 'role' | 'header' | 'mention',
+  literals: readonly string[],
+): readonly Mark[] {
+  return literals.map((literal) => ({ kind, literal }));
+}
 
 /** Before any of the answer was written. */
 export const AT_START: readonly Mark[] = [
@@ -193,16 +182,14 @@ export const AT_START: readonly Mark[] = [
   ...ENDS_OF_CALLS,
   ...ENDS_OF_TURN,
 ];
-const ENDS_OF_WRAPPERS: readonly Mark[] = [{ kind: 'end_of_wrapper', literal: '</response>' }];
 /** In the text of the answer, where a line begins. */
 export const AT_LINE: readonly Mark[] = [
   ...CALLS,
   ...ENDS_OF_CALLS,
   ...ENDS_OF_TURN,
   ...ENDS_OF_THOUGHT,
-  ...ENDS_OF_WRAPPERS,
-  ...MENTIONS,
-  { kind: 'mention', literal: '<s>' },
+  { kind: 'end_of_wrapper', literal: '</response>' },
+  ...marksOf('mention', THOUGHTS.map(({ literal }) => literal).concat('<s>')),
 ];
 /** In the text of the answer, elsewhere. */
 export const IN_TEXT: readonly Mark[] = AT_LINE.filter((mark) => !('atLine' in mark && mark.atLine === true));

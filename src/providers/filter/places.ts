@@ -15,7 +15,7 @@ import type { TextCall } from '../answers/tool-calls.ts';
 /** The marks of one place in an answer, as a tree of their characters. No mark begins with another one. */
 interface MarkSet {
   mark: Mark | undefined;
-  readonly next: ReadonlyMap<string, MarkSet>;
+  readonly next: Map<string, MarkSet>;
 }
 
 /** What a character leads to: a mark, the possible beginning of one (nothing), or a plain character and the `rest` to take again. */
@@ -26,11 +26,6 @@ interface Scanned {
 }
 
 const NOTHING: Scanned = { plain: '', rest: '' };
-
-interface GrowingSet {
-  mark: Mark | undefined;
-  next: Map<string, GrowingSet>;
-}
 
 /** Takes one character after another. */
 export class MarkScanner {
@@ -156,7 +151,7 @@ export function marksIn(place: Place, previous: string): MarkSet {
 
 /** Of two marks with the same text, the first counts. */
 function markSet(marks: readonly Mark[]): MarkSet {
-  const root: GrowingSet = { mark: undefined, next: new Map() };
+  const root: MarkSet = { mark: undefined, next: new Map() };
   for (const mark of marks) {
     let node = root;
     for (const character of mark.literal.split('')) {
