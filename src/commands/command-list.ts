@@ -11,7 +11,6 @@ export interface CommandForm {
   /** The words after `parley`; those in capitals are placeholders, those in brackets are optional. */
   usage: string;
   does: string;
-  /** Its options as they are written, with what each does. */
   options?: readonly (readonly [option: string, does: string])[];
 }
 

@@ -4,7 +4,6 @@ import type { Readable, Writable } from 'node:stream';
 
 /** Asks a person. */
 export interface Dialog {
-  /** Prints a line. */
   say(text: string): void;
   /** Overwrites the previous line; only on a terminal. */
   progress(text: string): void;

@@ -30,7 +30,6 @@ interface Decisions {
   fields: [field: string[], value: unknown][];
 }
 
-/** Channels that need a variable, which `init` asks for. */
 const optional = manifests.filter(({ needs }) => needs !== 'nothing');
 
 /** The flags: each stands for the answer to one question. Throws `GatewayError('usage')`. */

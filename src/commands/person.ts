@@ -33,7 +33,6 @@ export function personCommand(args: readonly string[]): PersonAct {
   };
 }
 
-/** A person with the name by which the command was asked for them. */
 interface Named {
   person: Person;
   name: string;
@@ -49,7 +48,6 @@ async function personOf({ access }: HomeStore, config: Config, name: string): Pr
   return endUser === undefined ? person : { ...person, endUser: endUserKey(endUser) };
 }
 
-/** The person of a token, by its id or name. */
 function personOfToken(tokens: readonly TokenRecord[], idOrName: string): Person {
   const matches = tokens.filter(({ tokenId, name }) => tokenId === idOrName || name === idOrName);
   const [token] = matches;

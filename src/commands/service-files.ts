@@ -4,11 +4,9 @@ import { GatewayError } from '../protocol/errors.ts';
 
 /** Where a gateway is run, and how. All paths are absolute. */
 export interface ServicePlace {
-  /** The clone. */
   folder: string;
   /** `GATEWAY_HOME`. */
   home: string;
-  /** What starts Node.js. */
   node: string;
 }
 

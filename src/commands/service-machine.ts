@@ -9,15 +9,11 @@ const PROGRAM_MS = 45_000;
 
 export interface Machine {
   platform: NodeJS.Platform;
-  /** The user's number; 0 = root. */
   uid: number;
-  /** The user's own folder. */
   userHome: string;
   /** Before every path outside the user's folder; empty but in tests. */
   root: string;
-  /** The clone. */
   folder: string;
-  /** This program. */
   node: string;
   hasSystemd: boolean;
   /** Runs a program; undefined when it is not there. Never throws. */

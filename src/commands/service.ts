@@ -10,7 +10,6 @@ import { launchAgent, STATE_HOME, systemUnit, userUnit } from './service-files.t
 
 const ACCOUNT = 'parley';
 
-/** The file of a service, and the commands around it. */
 interface Supervised {
   file: string;
   text: string;
@@ -19,7 +18,6 @@ interface Supervised {
   /** What stops the service before its file goes, and what is run afterwards. */
   end: [program: string, ...args: string[]];
   after: string | undefined;
-  /** What says how it is. */
   state: [program: string, ...args: string[]];
 }
 
@@ -71,7 +69,6 @@ function readArguments(args: string[]): ServiceOptions & { act: string; print: b
   }
 }
 
-/** The service of this machine. Throws `GatewayError('unsupported')`. */
 function supervised(
   options: ServiceOptions,
   environment: Environment,
@@ -162,7 +159,6 @@ function install({ file, text, begin }: Supervised, machine: Machine, replace: b
   return [outcome, ...buildProblem(machine), 'Next:', ...begin.map((line) => `  ${line}`)].join('\n');
 }
 
-/** A sentence when the build failed. */
 function buildProblem({ folder, node, run }: Machine): string[] {
   const build = run(node, path.join(folder, 'src/launch/build.js'));
   if (build?.ok === true) return [];
@@ -225,7 +221,6 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-/** One word of a shell. */
 function inShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -16,7 +16,6 @@ import { pause } from '../lib/async/sleep.ts';
 import type { LiveSettings } from '../settings/index.ts';
 import { readArguments } from './command-list.ts';
 
-/** Dead letters that are named, newest first. */
 const LETTERS_SHOWN = 5;
 /** Width of what precedes a value, in characters. */
 const WIDTH = 14;
@@ -93,7 +92,6 @@ function nodeLines({ instance, version = 'unknown', leaseMs, status }: LiveNode)
   return [head, line('  page', status.url), line('  model', modelOf(status.model)), ...backup, ...channels];
 }
 
-/** The model that answers, and what is missing or replaced. */
 function modelOf(model: HealthReport['model'] | undefined): string {
   if (model === undefined) return 'being asked';
   const { state, name, detail } = model;

@@ -73,7 +73,6 @@ class Supervisor {
   #collecting: Promise<string> | undefined;
   #ending = false;
   #announced = false;
-  /** Of the first worker. */
   #link: string | undefined;
 
   constructor(count: number, lock: HomeLock, socketPath: string | undefined, log: Log) {

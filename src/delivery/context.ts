@@ -21,7 +21,6 @@ export interface DeliveryDeps {
   lanes: LaneStore;
   plans: PlanStore;
   events: EventBus;
-  /** The files to send. */
   files: OutgoingFiles;
   /** How answers appear in a chat; in growing messages by default. */
   streamModes?: StreamModes | undefined;
@@ -31,9 +30,7 @@ export interface DeliveryDeps {
   random?: () => number;
   /** Nothing is shown while this node does not hold its lanes; a turn whose chat is closed to the bot is stopped. */
   bus: MessageBus;
-  /** The chats that share a session. */
   surfaces: SurfaceStore;
-  /** Lets a chat that the bot can no longer write to leave its session. */
   dropSurface: DropSurface;
   /** Words what the delivery sends besides answers. */
   say: SayIn;

@@ -1,16 +1,15 @@
 /** Delivery: shows a turn's text in the channels, growing while the turn runs and exact once it has ended. */
 import type { LaneHandler } from '../protocol/bus.ts';
-import type { Channel } from '../protocol/channel.ts';
 import type { AskedQuestion, LiveMessages, LiveTurn, LiveTurnStart } from '../protocol/delivery.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { DeliveryContext, DeliveryDeps } from './context.ts';
-import { OldButtons } from './final/old-buttons.ts';
+import { createOldButtons } from './final/old-buttons.ts';
 import { createOut } from './final/out.ts';
 import { PartNotes } from './final/part-notes.ts';
 import { openReply, ShownTexts } from './live/reply.ts';
 import { OpenSurfaces } from './live/surfaces.ts';
 import { PlanCards } from './plan-card.ts';
-import { Schedulers } from './rate/scheduler.ts';
+import { createSchedulers } from './rate/scheduler.ts';
 import { Reactions } from './reactions.ts';
 
 export { createAnswerFiles } from './final/answer-files.ts';
@@ -40,8 +39,8 @@ export interface Delivery {
 /** Creates the delivery; nothing is sent before a turn opens or a lane's head arrives. */
 export function createDelivery(deps: DeliveryDeps): Delivery {
   const { channels, log, ledger, bus, clock = systemClock, random = Math.random } = deps;
-  const schedulers = new Schedulers(clock, () => bus.lease() !== undefined);
-  const schedulerOf = (channel: Channel) => schedulers.of(channel);
+  const schedulers = createSchedulers(clock, () => bus.lease() !== undefined);
+  const schedulerOf = schedulers.of;
   const notes = new PartNotes(ledger, bus, clock, log);
   const sentParts = async (ref: string) => notes.latest(ref, await ledger.sentParts(ref));
   const counts = { ambiguousSends: 0, dead: 0 };
@@ -49,7 +48,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const shownTexts = new ShownTexts();
   const cards = new PlanCards();
   const reactions = new Reactions(channels, schedulerOf, clock, log);
-  const oldButtons = new OldButtons(schedulerOf, ledger, clock, log);
+  const oldButtons = createOldButtons(schedulerOf, ledger, clock, log);
   const surfaces = new OpenSurfaces(context, shownTexts);
   const open = (start: LiveTurnStart): LiveTurn => {
     const reply = openReply(context, { reactions, cards, shownTexts }, start);

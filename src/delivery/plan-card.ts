@@ -18,13 +18,12 @@ import { type RenderTarget, targetOf } from './text/cut.ts';
 /** After this many failed calls in a row the card is left to the final delivery. */
 const MAX_FAILURES = 3;
 
-/** The message of one plan; undefined until it is on screen. */
 interface Card {
   planId: string;
   message: SentMessage | undefined;
 }
 
-/** State of a card when its turn is over. */
+/** State of a card when its turn has ended. */
 export interface CardOnScreen {
   ref: string;
   /** As returned by `lookOf`. */
@@ -91,17 +90,16 @@ export class PlanCard implements LiveEdit {
 
   async show(): ReturnType<LiveEdit['show']> {
     const call = this.#put();
-    // The scheduler handles the failure; `release` only needs to know that the call is over.
+    // The scheduler handles the failure; `release` only needs to know that the call has ended.
     this.#inFlight = call.catch(() => undefined);
     return await call;
   }
 
-  /** True if there is a plan to show. */
   get hasPlan(): boolean {
     return this.#view !== undefined;
   }
 
-  /** Makes no further call; resolves when the one in flight is over, with what is certain to be on screen. Never throws. */
+  /** Makes no further call; resolves when the one in flight has ended, with what is certain to be on screen. Never throws. */
   async release(): Promise<CardOnScreen> {
     this.#frozen = true;
     this.#scheduler.cancelEdit(this);

@@ -45,7 +45,6 @@ export interface WebhooksDeps {
 }
 
 export interface Webhooks {
-  /** Runs the heads of `hook:` lanes. */
   handler: LaneHandler;
   /** Starts to follow events, and looks for facts whose events were lost in a crash. */
   start(): void;
@@ -252,7 +251,6 @@ async function textOf(
   return type === 'message_received' ? turn?.question : type === 'turn_ended' ? turn?.answer : undefined;
 }
 
-/** Maximum number of outbound webhooks of one gateway. */
 const MAX_WEBHOOKS = 20;
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
@@ -260,7 +258,6 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 /** Shorter ones can be guessed from one signed request. */
 const MIN_SECRET_CHARS = 16;
 
-/** Maximum number of sessions that one webhook names. */
 const MAX_SESSIONS = 100;
 
 const webhookRule = z.strictObject({

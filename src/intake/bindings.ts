@@ -6,7 +6,6 @@ import { type Address, parseAddress, userIdOf } from '../protocol/message.ts';
 import type { AcceptRequest } from '../protocol/store/accept.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
 
-/** Most bindings in one configuration. */
 const MAX_BINDINGS = 1_000;
 
 /** `bindings` of config.json. */

@@ -72,17 +72,14 @@ export interface IntakeModels {
 /** How chats share a conversation. */
 export interface ChatLinking {
   labelOf: LabelOf;
-  /** Those that are enabled. */
   networks: readonly LinkNetwork[];
   /** True when the platform gives this person the rights of an administrator in the group. Throws `GatewayError`. */
   isGroupAdmin(address: Address, senderId: string): Promise<boolean>;
-  /** Separates a chat from those that share its conversation. */
   dropSurface: DropSurface;
 }
 
 /** What `/status` reports besides the session. */
 export interface StatusReports {
-  /** Errors in the files of the profiles. */
   profileErrors(): readonly TextRef[];
   mcp(): readonly McpServerStatus[];
   settings(): SettingsReport;
@@ -107,10 +104,8 @@ export interface IntakeOptions {
   languages: PersonLanguages;
   profiles: () => readonly Profile[];
   models: IntakeModels;
-  /** The binding of config.json for the sender of a message, if any. */
   boundTo: BoundTo;
   agent: {
-    /** The risk of a step under a profile (S-17). */
     classifyStep(profileId: string | undefined, step: Parameters<ClassifyStep>[0]): ReturnType<ClassifyStep>;
     /** The chosen model, else the session's, and whether it can call tools (undefined while unknown). Never throws. */
     modelOf(
@@ -121,7 +116,6 @@ export interface IntakeOptions {
   linking: ChatLinking;
   openThread: OpenThread;
   status: StatusReports;
-  /** Counts messages that did not become turns. */
   noteRefusal: NoteRefusal;
   /** Marks a question as waiting. Never throws. */
   noteWaiting: (question: AskedQuestion) => void;

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { type Address, parseAddress } from '../protocol/message.ts';
 
-/** Most webhooks of one gateway. */
 const MAX_HOOKS = 50;
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 /** Shorter ones can be guessed from one signed request. */

@@ -61,7 +61,6 @@ const MARK_CHARS = 100;
 /** Longest value of one field, in UTF-16 units. */
 const MAX_FIELD = 2_000;
 
-/** Most levels of a path. */
 const MAX_LEVELS = 10;
 
 export interface HookDeps {

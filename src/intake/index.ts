@@ -48,7 +48,6 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
-/** The commands of the intake and of the other modules. */
 function commandsOf(context: IntakeContext): readonly Command[] {
   const { approvals, events, languages, ledger, store } = context;
   return createCommands(context, [

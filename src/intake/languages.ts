@@ -26,12 +26,10 @@ const PLATFORM_KEPT_MS = 365 * 86_400_000;
 
 export interface PersonLanguagesDeps {
   languages: Languages;
-  /** The setting `language`. */
   setting: () => string;
   chatSettings: ChatSettingStore;
   /** The user id of an HTTP session's owner, which is the address of notices there. Throws `StoreError`. */
   ownerOf: (session: SessionKey) => Promise<string | undefined>;
-  /** Monotonic milliseconds. */
   monotonicNow: () => number;
 }
 

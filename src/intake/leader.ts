@@ -88,7 +88,6 @@ export function createLeader(deps: LeaderDeps): Leader {
   };
 }
 
-/** The connections this node receives over. */
 interface Held {
   connections: Map<string, { channel: string; count: number; end: AbortController }>;
   /** How often it has left a lane to other nodes since it last held it. */

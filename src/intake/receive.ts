@@ -112,7 +112,6 @@ function isUnlimited(use: ReturnType<CommandReader>): boolean {
   return use?.command.name === 'stop';
 }
 
-/** Refuses a message without text and files, or with too much text. */
 function refuseContent({ content, media }: InboundMessage, say: Say): Refusal | undefined {
   if (content.trim() === '' && media.length === 0) {
     return { kind: 'refused', code: 'empty', reply: say('refused.empty') };
@@ -149,7 +148,6 @@ async function changeByReply(
   );
 }
 
-/** Refuses a profile, a model or a plan that the caller may not ask for. */
 async function refuseChosen(
   context: IntakeContext,
   message: InboundMessage,

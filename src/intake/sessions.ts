@@ -140,7 +140,6 @@ function isSameModel(name: string, other: string): boolean {
   return name === other || name === `${other}:latest` || `${name}:latest` === other;
 }
 
-/** What everyone may choose, as text for people. */
 function choosableOf({ profiles }: IntakeContext): string {
   const open = profiles().filter(({ usableBy }) => usableBy === 'everyone');
   return ['"default"', ...open.map(({ id }) => `"${id}"`)].join(', ');

@@ -103,7 +103,6 @@ export interface AccessStore extends TokenStore {
 export interface TokenStore {
   /** The valid tokens of these hashes, also of browsers' sessions, with the user that a proxy named, in one read. */
   tokensByHash(hashes: readonly string[]): Promise<(TokenRecord & { hash: string })[]>;
-  /** The valid token of this id; undefined when it expired or was revoked. */
   token(tokenId: string): Promise<TokenRecord | undefined>;
   /** All tokens that were not revoked, expired ones included, oldest first. */
   tokens(): Promise<TokenRecord[]>;
@@ -114,7 +113,6 @@ export interface TokenStore {
    * this one. Undefined if this very token was revoked before: it stays revoked.
    */
   replaceToken(origin: 'env' | 'file', token: NewToken): Promise<TokenRecord | undefined>;
-  /** Removes the tokens of an origin. */
   removeTokens(origin: 'env' | 'file'): Promise<void>;
   /** Stores a token if no other is valid; true when stored. Of two concurrent calls, one stores. */
   addFirstToken(origin: 'file' | 'cli', token: NewToken): Promise<boolean>;
@@ -142,9 +140,7 @@ export interface ChannelIds {
   chatId: RegExp;
   /** Completes "must be …": `a numeric id such as 123456789`. */
   description: string;
-  /** The kind of a chat, if its id determines it. */
   privacyOf?: (chatId: string) => 'private' | 'group';
-  /** The private chat with a person, if the person's id determines it. */
   privateChatOf?: (userId: string) => string;
   /** People belong to guilds and have roles there, both of which can be allowed. */
   memberships?: true;
@@ -189,7 +185,6 @@ function chatRules(ids: ChannelIds) {
   });
 }
 
-/** The rules of a channel whose people belong to guilds. */
 function membershipRules(ids: ChannelIds) {
   return {
     guilds: idsOf(ids, 'chatId').describe('ids of guilds: everyone in them is answered in all their chats'),
@@ -223,9 +218,7 @@ export interface ChannelAccess extends z.output<ReturnType<typeof chatRules>> {
   roles?: string[] | undefined;
   /** Ids of people who may pair others, switch models and decide for others. */
   owners: string[];
-  /** The kind of a chat, if its id determines it. */
   privacyOf?: ((chatId: string) => 'private' | 'group') | undefined;
-  /** Threads can be allowed on their own. */
   threadsAreChats?: true | undefined;
 }
 
@@ -246,7 +239,6 @@ export type Verdict =
 
 /** Decides for every ingress who is answered. */
 export interface AccessPolicy {
-  /** May this message's sender write here? Throws only `StoreError`. */
   authorize(message: InboundMessage, caller?: Caller): Promise<Verdict>;
   /** The same without side effects: a stranger gets no pairing code. Throws only `StoreError`. */
   mayWrite(message: InboundMessage): Promise<{ owner: boolean } | undefined>;
@@ -264,7 +256,6 @@ export interface AccessPolicy {
 
 /** The rights of a schedule's creator, who is not the one writing when it is due. Throws only `StoreError`. */
 export interface CreatorAccess {
-  /** The kind of chat at an address where its creator may write. */
   placeOf(address: Address): Promise<InboundMessage['place']>;
   /** Whether this user id (`telegram:42`, `token:<id>`) is an owner's. */
   isOwner(userId: string): Promise<boolean>;

@@ -142,7 +142,6 @@ function ownErrors({ name, env, settings, ids }: ChannelManifest): string[] {
   return errors;
 }
 
-/** Fields of a schema that cannot be left out. */
 function requiredFields(schema: z.ZodObject): string[] {
   return schema.safeParse({}).error?.issues.map(({ path }) => path.join('.')) ?? [];
 }

@@ -45,7 +45,6 @@ export type PaceSettings = z.infer<ReturnType<typeof paceSettings>>;
 export interface ShowingSettings {
   /** Minimum time between two edits in one chat, in milliseconds. */
   editIntervalMs: number;
-  /** Maximum burst of calls in one chat. */
   burst: number;
   reactions: ReactionSettings;
 }

@@ -24,7 +24,6 @@ export interface Capabilities {
   delete: boolean;
   /** Undefined for a network without drafts. */
   draft: DraftRules | undefined;
-  /** How answers appear in chats without their own choice. */
   stream: StreamMode;
   typing: boolean;
   /** The chats in which questions get reactions that show their state. */
@@ -42,7 +41,6 @@ export interface Capabilities {
   threads: boolean;
   /** Longest message, in the units of `Rendered.length`. */
   maxLength: number;
-  /** How often the network accepts calls. */
   rates: RateLimits;
   /** How long one `typing` call lasts, in milliseconds; 0 without typing. */
   typingMs: number;
@@ -72,7 +70,6 @@ export interface WholeText {
 /** One message to put on screen: a piece of an answer that fits. */
 export interface OutboundPart extends Place, Pick<OutboundMessage, 'onlyFor' | 'repliesHidden'> {
   body: Rendered;
-  /** Send `body.plain` without markup. */
   plain?: boolean;
   replyTo?: string | undefined;
   /** The message of the same answer before this one, if any. */
@@ -163,7 +160,6 @@ export interface Channel {
   readonly lostSends?: LostSends | undefined;
   /** Removes the buttons under an own message and keeps its text. Present iff `capabilities.answerButtons`. */
   removeButtons?(sent: SentMessage, place: Place): Promise<void>;
-  /** Pure: the document in this channel's markup. */
   render(doc: Root): Rendered;
   /**
    * The whole answer as one richer message, if the network has them, the chat accepts them, and the answer benefits. If
@@ -208,7 +204,6 @@ export interface ChannelDeps {
   access: () => ChannelAccess | undefined;
   /** The languages of the gateway's texts, and which of them each person reads. */
   languages: PageLanguages;
-  /** Current ids of the channel's owners. Throws `StoreError`. */
   owners: () => Promise<readonly string[]>;
 }
 
@@ -282,7 +277,6 @@ export interface Finding {
   subject: string;
   /** `error`: something does not work; `warning`: it works, but should be changed. */
   level: 'ok' | 'warning' | 'error';
-  /** One sentence. */
   text: string;
   /** The command or setting that fixes it. */
   remedy?: string | undefined;

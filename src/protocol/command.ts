@@ -27,9 +27,7 @@ export interface CommandCall {
   profileId?: string | undefined;
   /** Everything after the command's name, trimmed. */
   args: string;
-  /** Words texts in the sender's language. */
   say: Say;
-  /** The token of the sender, over HTTP. */
   tokenId?: string | undefined;
 }
 
@@ -48,11 +46,9 @@ export interface CommandListing {
   about?: PlainKey | undefined;
   /** In a group, its reply is useful only to the sender. */
   personal?: true | undefined;
-  /** The only argument people may give. */
   argument?: CommandArgument | undefined;
   /** It is useful only there. */
   place?: 'group' | undefined;
-  /** Only owners can use it. */
   owners?: true | undefined;
 }
 

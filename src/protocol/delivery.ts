@@ -25,11 +25,9 @@ export interface StreamModes {
 
 /** Drafts of a network: unfinished text, shown in place of the message to come. Milliseconds. */
 export interface DraftRules {
-  /** Minimum time between two drafts in a chat. */
   everyMs: number;
   /** A draft disappears this long after it was shown. */
   keepMs: number;
-  /** Pure: whether a chat shows drafts. */
   shownIn(chatId: string): boolean;
 }
 
@@ -53,7 +51,6 @@ export interface LiveTurnStart {
   placeholders: SentMessage[];
   /** Another process held the turn before, and its last call may still arrive: what is shown is uncertain. */
   takenOver?: boolean;
-  /** Text from before a crash. */
   textSoFar: string;
   /** T5: stores the platform ids of the parts of `ref` (the turn, the card of its plan) before they are used further. */
   note: (ref: string, sent: SentMessage[]) => Promise<NotedParts>;
@@ -130,7 +127,6 @@ export type PostResult =
   /** Stored among the session's messages and queued for the platform. */
   | { kind: 'posted'; seq: number }
   | { kind: 'known' }
-  /** The turn has sent the maximum of messages. */
   | { kind: 'full'; limit: number }
   /** The address does not belong to the session, or no longer does. */
   | { kind: 'foreign' }
@@ -140,11 +136,8 @@ export type PostResult =
 
 /** What a model requests when it wants to notify a person elsewhere. */
 export interface AskedChat {
-  /** The name of a network, or an address. */
   to: string;
-  /** Of the turn. */
   session: SessionKey;
-  /** Where the turn answers. */
   address: Address;
   /** Whom it answers; `system` if no one wrote. */
   userId: string;

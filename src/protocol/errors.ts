@@ -125,9 +125,7 @@ export type ProviderErrorCode =
   | 'unknown_model'
   /** The request is not one this model can serve (no tools, no thinking, malformed). */
   | 'bad_request'
-  /** The answer was garbage, cut off, or ended without its closing record. */
   | 'bad_response'
-  /** The caller's signal ended the call. */
   | 'aborted';
 
 /** A model server failed a call. */

@@ -13,7 +13,6 @@ export interface FileLimits {
 /** What one person's files may take up together. */
 export interface PersonLimit {
   maxBytes: number;
-  /** How long a file counts. */
   days: number;
 }
 
@@ -90,6 +89,5 @@ export interface AudioApi {
    * reason of `signal`.
    */
   transcribe(recording: Upload, request: () => TranscriptRequest, signal: AbortSignal): Promise<Transcript>;
-  /** The sound of a text. Also throws the reason of `signal`. */
   speak(text: string, request: SpeechRequest, signal: AbortSignal): Promise<Uint8Array>;
 }

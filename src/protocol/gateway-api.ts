@@ -51,7 +51,6 @@ import type { UsageGroup, UsageQuery, UsageReport } from './agent/usage.ts';
  */
 export interface StatelessRequest {
   messages: StatelessMessage[];
-  /** `default`, a profile id, or a model name. */
   model: string;
   options?: CallerOptions | undefined;
   /** Report the likelihood of each token, with that many alternatives. */
@@ -85,7 +84,6 @@ export interface GatewayApi {
   administration: Administration;
   receive: Receive;
   suggest: Suggest;
-  /** Programs that send signed requests. */
   hooks: HookApi;
   /** The webhook of a channel's platform; undefined for one that receives in a different way. */
   webhook(channel: string): PlatformWebhook | undefined;
@@ -98,15 +96,12 @@ export interface GatewayApi {
   /** Called by a channel when its platform reports that messages were deleted. */
   messagesDeleted: NoteDeleted;
   signIns: SignInApi;
-  /** The commands that channels list for users. */
   commands: readonly CommandListing[];
   /** The commands that this caller may use, described in English, or worded by `say`. */
   commandsFor(caller: Caller, say?: Say): readonly CommandListing[];
-  /** Ids of a channel's groups in which the bot answers. */
   groups(channel: string): Promise<string[]>;
   /** Whether the sender of a message may write where it was written; without side effects. Throws only `StoreError`. */
   mayWrite(message: InboundMessage): Promise<boolean>;
-  /** Turns that this gateway runs concurrently. */
   readonly turnConcurrency: number;
   /** The caller behind an `Authorization` header's value, or undefined. */
   authenticate(authorization: string | undefined): Promise<Caller | undefined>;
@@ -156,7 +151,6 @@ export interface GatewayApi {
     decision: ApprovalDecision,
     detail?: DecisionDetail,
   ): Promise<Decided>;
-  /** Rules of the sessions that the caller may see, newest first. */
   approvalRules(caller: Caller): Promise<ApprovalRule[]>;
   /** False when the caller may see no such rule. */
   removeApprovalRule(caller: Caller, id: string): Promise<boolean>;
@@ -284,7 +278,6 @@ export interface HealthReport {
 export interface MemoryApi {
   /** The facts about the caller, newest first: all of them, because their number is limited. */
   own(caller: Caller): Promise<MemoryRecord[]>;
-  /** Deletes a fact about the caller; false when there is none. */
   deleteMemory(caller: Caller, id: number): Promise<boolean>;
 }
 
@@ -313,7 +306,6 @@ export interface PlanApi {
       messageId: string;
       mode?: ExecutionMode | undefined;
       version?: number | undefined;
-      /** Words its message in the language of the person starting it. */
       say?: Say | undefined;
       /** The languages that they read, from the header `Accept-Language`. */
       language?: string | undefined;

@@ -65,7 +65,6 @@ export interface OutgoingFiles {
    * while its node has not shared it yet; `changed`.
    */
   copy(folder: string, file: Pick<Attachment, 'file' | 'sha256' | 'name'>): Promise<PrivateCopy>;
-  /** Such a copy of a text. */
   write(text: string): Promise<PrivateCopy>;
 }
 
@@ -106,7 +105,6 @@ export interface Transcript extends Record<string, unknown> {
 
 /** Turns speech into text. Throws `GatewayError`. */
 export interface Transcriber {
-  /** The text, without its middle if it is very long. */
   transcribe(recording: Recording, signal: AbortSignal): Promise<string>;
   /** The whole of it, as a caller asks for it. */
   transcript(recording: Recording, request: TranscriptRequest, signal: AbortSignal): Promise<Transcript>;
@@ -126,11 +124,9 @@ export interface ReceivedFile {
   name: string;
   /** Undefined for a file that was refused, or is gone. */
   attachment?: Attachment | undefined;
-  /** What went wrong with it, as the end of a sentence for the model. */
   problem?: string | undefined;
   /** The same for the person, if it is one of the gateway's texts. */
   problemText?: TextRef | undefined;
-  /** What a document says. */
   document?: DocumentStart | undefined;
   /** What is said in a recording. */
   spoken?: string | undefined;
@@ -143,7 +139,6 @@ export interface FilesOfMessage {
   channel: string;
   media: readonly Media[];
   userId: string;
-  /** The session's folder. */
   folder: string;
   /** The message's place in its lane: it gives a repeat's files the same names. */
   laneSeq: number;

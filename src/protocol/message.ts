@@ -69,7 +69,6 @@ export interface InboundMessage extends Place {
   place: 'private' | 'group';
   /** The bot is not a member of the chat: the sender has brought it in for this, and their own right to write in private counts. */
   isGuest?: true | undefined;
-  /** Forwarded: the text is not the sender's own. */
   forwarded?: boolean | undefined;
   /** Who wrote a forwarded text, as the platform names them; display only. */
   forwardedFrom?: string | undefined;
@@ -112,7 +111,6 @@ export interface OutboundMessage extends Place {
   turnId?: string | undefined;
   replyTo?: string | undefined;
   media: SentMedia[];
-  /** The folder of the session that they were kept in. */
   folder?: string | undefined;
   buttons: Button[];
   isError?: boolean;

@@ -54,11 +54,9 @@ export interface ReceiveOptions {
   mode?: ExecutionMode | undefined;
   /** Settings of the session, when this is its first message; a session that has others keeps its own. */
   begins?: SessionChoice | undefined;
-  /** The stored plan that the turn runs. */
   plan?: PlanToRun | undefined;
   /** The question of this turn is asked again; the content is that of the question. */
   retryOf?: string | undefined;
-  /** What the caller requests for the answer. */
   options?: CallerOptions | undefined;
   /** The sender waits for the answer: refused while the session waits for its caller's tools, instead of queued. */
   awaitsAnswer?: boolean | undefined;
@@ -113,7 +111,6 @@ export interface SystemMessage {
   address: Address;
   /** The sender: `agent:<id>`, `schedule:<id>`, `heartbeat`. */
   senderId: string;
-  /** Name of the sender for users. */
   senderName?: string | undefined;
   content: string;
   /** Where the text comes from: text from a group is not trusted like a user's own. Default `private`. */
@@ -159,14 +156,11 @@ export interface Press {
   place: 'private' | 'group';
   /** From the transport. */
   userId: string;
-  /** Display only. */
   senderName?: string | undefined;
   owner: boolean;
-  /** A form can be shown to them. */
   forms?: true | undefined;
   /** What they entered into this button's form. */
   fields?: Readonly<Record<string, string>> | undefined;
-  /** Words texts in the language of the person who pressed. */
   say: Say;
 }
 

@@ -31,14 +31,12 @@ export type ScheduleTiming =
 export interface ScheduleRecord {
   id: string;
   session: SessionKey;
-  /** Address of the answers. */
   address: Address;
   /** Kind of that chat when the schedule was created. */
   place: InboundMessage['place'];
   /** User id of its creator (`telegram:42`, `token:<id>`), whose rights are checked again at each run. */
   creatorId: string;
   timing: ScheduleTiming;
-  /** The task for the agent. */
   task: string;
   /** Sources of what was read before the task was written; they taint the turns that it starts. */
   sources: readonly Source[];
@@ -58,13 +56,11 @@ export interface NewScheduleRun {
   dueAt: Date;
   /** Why it did not start: a reason if it was skipped, else a sentence; English from before texts had keys. */
   why?: TextRef | string | undefined;
-  /** The turn of a run that has started. */
   turnId?: string | undefined;
 }
 
 /** A run as stored, with the state of its turn when read. */
 export interface ScheduleRun extends NewScheduleRun {
-  /** When the task was passed to the agent, or the slot was skipped. */
   at: Date;
   /** Undefined when there is no turn, or it was deleted. */
   turn?: ScheduleTurn | undefined;
@@ -177,7 +173,6 @@ export interface Schedules {
   /** Oldest first; those of the gateway itself (`system`) are left out. Throws only `StoreError`. */
   list(filter: Omit<ScheduleFilter, 'limit'>): Promise<ScheduleRecord[]>;
   find(id: string): Promise<ScheduleRecord | undefined>;
-  /** False when there was none. Throws only `StoreError`. */
   remove(id: string): Promise<boolean>;
   /**
    * Changes the task or timing, pauses, or resumes from now; undefined when there is none. Throws

@@ -10,7 +10,7 @@ import type {
 } from '../protocol/agent/provider.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Answer } from './answers/answer.ts';
-import { AnswerReading, type Packet } from './answers/answer-reading.ts';
+import { type AnswerReading, createAnswerReading, type Packet } from './answers/answer-reading.ts';
 import { z } from 'zod';
 import type { AnswerFilter, AnswerReader, OnRecord, TextSplitter } from './answers/read-answer.ts';
 import { createCallMaker, type MakeToolCall, offeredTools } from './answers/tool-calls.ts';
@@ -161,7 +161,7 @@ async function beginAnswer(
   const filter = createAnswerFilter(offered, makeCall, habits);
   const answer = await server.send(body, request, signal);
   const usedReader = logprobs?.attachTo(reader) ?? reader;
-  const reading = new AnswerReading(answer, usedReader, splitter, habits, server.usageWaitMs);
+  const reading = createAnswerReading(answer, usedReader, splitter, habits, server.usageWaitMs);
   try {
     let first = await reading.next();
     while (first.chunks.length === 0 && !first.isLast && first.failure === undefined)

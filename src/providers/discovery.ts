@@ -48,7 +48,7 @@ interface RefusedPart {
   ms: number;
 }
 
-/** The parts that one model refuses; those whose time is over are sent again. */
+/** The parts that one model refuses; those whose time has passed are sent again. */
 export class RefusedParts {
   readonly model: string;
   readonly #parts = new Map<Omission, RefusedPart>();

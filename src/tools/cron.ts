@@ -74,7 +74,7 @@ async function add(
   ctx: ToolContext,
 ): Promise<ToolResult> {
   if (ctx.agentId !== undefined) {
-    const message = 'A subagent cannot make schedules; say in your result what should be scheduled.';
+    const message = 'Subagents cannot make schedules; say in your result what should be scheduled.';
     throw new ToolError('forbidden', message);
   }
   const { cron, every_minutes: everyMinutes, in_minutes: inMinutes, at, time_zone: timeZone } = args;

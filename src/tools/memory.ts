@@ -83,7 +83,7 @@ async function save(memories: MemoryStore, args: Args, ctx: ToolContext): Promis
     session: ctx.sessionKey,
     untrusted,
   });
-  if (!isNew) return { content: `That is already known, as number ${memory.id}.` };
+  if (!isNew) return { content: `That is already saved, as number ${memory.id}.` };
   const mark = untrusted ? ' It is marked as unverified, because text from others was read before.' : '';
   const limit = untrusted ? `${MAX_UNVERIFIED_MEMORIES} unverified facts` : MAX_MEMORIES;
   const full = droppedCount > 0 ? ` The oldest of them had to go: at most ${limit} are kept.` : '';

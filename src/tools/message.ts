@@ -46,7 +46,7 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
       if (ctx.agentId !== undefined) {
         throw new ToolError(
           'unavailable',
-          'A subagent cannot write to people: return the text as your result.',
+          'Subagents cannot write to people; return the text as your result.',
         );
       }
       const { callKey: ref, turnId, sessionKey } = ctx;

@@ -37,7 +37,8 @@ export function createSwitchProfile({ profiles, isOwner, check, setProfile }: Pr
         return { content: `There is no profile "${id}". The profiles:\n${list}`, isError: true };
       }
       if (ctx.agentId !== undefined) {
-        const content = 'A subagent keeps its profile: give the result to the agent that asked for it.';
+        const content =
+          'Subagents cannot change their profile; return the result to the agent that asked for it.';
         return { content, isError: true };
       }
       if (!mayUseProfile(profile, { owner: await isOwner(ctx.userId), current: ctx.profileId })) {

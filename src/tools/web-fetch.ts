@@ -76,7 +76,7 @@ export function createWebFetch(
       const key = `${ctx.sessionKey} ${args.url}`;
       const page = args.offset > 0 ? pageCache.get(key) : await read(args.url, ctx.signal);
       if (page === undefined) {
-        throw new ToolError('not_held', 'This page is no longer held: read it again from offset 0.');
+        throw new ToolError('not_held', 'This page is no longer cached: read it again from offset 0.');
       }
       const { text, url, status } = page;
       const part = text.slice(args.offset, args.offset + MAX_PART_CHARS).toWellFormed();

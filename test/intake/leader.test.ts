@@ -131,12 +131,12 @@ it('is queued for election once an unreachable store is back', async () => {
   const { channel, clock, leader } = buildLeader(() => {
     tries += 1;
     return tries < 3
-      ? Promise.reject(new StoreError('unavailable', 'The database is away.', { retryable: true }))
+      ? Promise.reject(new StoreError('unavailable', 'The database is unavailable.', { retryable: true }))
       : Promise.resolve({ seq: 1, duplicate: false, heads: [] });
   });
   const entered = leader.enter(channel, NEVER);
   await clock.advance(0);
-  expect(leader.health(channel)).toEqual({ state: 'degraded', detail: 'The database is away.' });
+  expect(leader.health(channel)).toEqual({ state: 'degraded', detail: 'The database is unavailable.' });
   await clock.advance(60_000);
   await entered;
   expect(tries).toBe(3);

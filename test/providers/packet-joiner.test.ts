@@ -93,7 +93,7 @@ describe('packets', () => {
     expect(packets).toEqual(['a']);
   });
 
-  it('are read with the next one, when held, once the load is over', async () => {
+  it('are read with the next one, when held, once the load has passed', async () => {
     const { packets, arrive, load, end } = begunAnswer(100);
     await arrive('a');
     load.delayMs = 0;

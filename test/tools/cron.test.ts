@@ -99,7 +99,7 @@ describeStore('cron', (databases) => {
     const { use } = await open();
     const add = { action: 'add', task: 'More of me.', every_minutes: 1 };
     await expect(use(add, { userId: 'system' })).rejects.toThrow('cannot add schedules');
-    await expect(use(add, { agentId: 'child' })).rejects.toThrow('A subagent cannot make schedules');
+    await expect(use(add, { agentId: 'child' })).rejects.toThrow('Subagents cannot make schedules');
     expect(await use({ action: 'list' }, { userId: 'system' })).toContain('Nothing is scheduled');
   });
 

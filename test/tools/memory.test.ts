@@ -57,7 +57,7 @@ it('does not save a fact twice, by the key of its call or by its text', async ()
   const { run, kept } = tool();
   await run({ action: 'save', text: 'Likes tea' }, { callKey: 'turn.1.0' });
   expect(await run({ action: 'save', text: 'Likes tea' }, { callKey: 'turn.1.0' })).toContain(
-    'already known',
+    'already saved',
   );
   expect(await run({ action: 'save', text: 'Likes tea' })).toContain('already known');
   expect(kept).toHaveLength(1);

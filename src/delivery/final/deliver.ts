@@ -41,7 +41,6 @@ export class ApologyShown extends GatewayError {
 interface Answer {
   content: string;
   code: readonly CodeFile[];
-  /** As a single rich message, if the chat accepts one. */
   whole: Rendered | undefined;
 }
 

@@ -21,60 +21,51 @@ interface OldButton {
   tries: number;
 }
 
-export class OldButtons {
-  readonly #schedulerOf: (channel: Channel) => Scheduler;
-  readonly #ledger: Ledger;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #waits = new Set<() => void>();
+export type OldButtons = ReturnType<typeof createOldButtons>;
 
-  constructor(schedulerOf: (channel: Channel) => Scheduler, ledger: Ledger, clock: Clock, log: Log) {
-    this.#schedulerOf = schedulerOf;
-    this.#ledger = ledger;
-    this.#clock = clock;
-    this.#log = log;
-  }
-
-  /** Stores which message has the button now; the previous one loses it soon. Throws only `StoreError`. */
-  async moved(
-    channel: Channel,
-    head: LaneHead,
-    place: Place,
-    message: SentMessage | undefined,
-  ): Promise<void> {
-    if (channel.removeButtons === undefined || message === undefined) return;
-    const ref = `buttons:${addressOf(place)}`;
-    const [previous] = await this.#ledger.sentParts(ref);
-    if (previous !== undefined && isSame(previous, message)) return;
-    await this.#ledger.noteSent(head, ref, [message]);
-    if (previous !== undefined) void this.#remove({ channel, place, message: previous, tries: 0 });
-  }
-
-  close(): void {
-    for (const cancel of this.#waits) cancel();
-    this.#waits.clear();
-  }
-
-  async #remove(old: OldButton): Promise<void> {
+/** Creates what remembers and removes them; `close` ends all waits. */
+export function createOldButtons(
+  schedulerOf: (channel: Channel) => Scheduler,
+  ledger: Ledger,
+  clock: Clock,
+  log: Log,
+) {
+  const waits = new Set<() => void>();
+  const remove = async (old: OldButton): Promise<void> => {
     const { channel, place, message } = old;
     old.tries += 1;
     let isDone = false;
-    const goesOn = await this.#schedulerOf(channel).tryOptional({ place, first: message }, async () => {
+    const goesOn = await schedulerOf(channel).tryOptional({ place, first: message }, async () => {
       try {
         await channel.removeButtons?.(message, place);
         isDone = true;
       } catch (error) {
-        this.#log.debug({ err: toGatewayError(error), channel: channel.name }, 'old_button_kept');
+        log.debug({ err: toGatewayError(error), channel: channel.name }, 'old_button_kept');
         throw error;
       }
     });
-    if (isDone || !goesOn || old.tries >= BUTTON_TRIES || this.#waits.size >= MAX_OLD_BUTTONS) return;
-    const cancel = this.#clock.after(RETRY_MS, () => {
-      this.#waits.delete(cancel);
-      void this.#remove(old);
+    if (isDone || !goesOn || old.tries >= BUTTON_TRIES || waits.size >= MAX_OLD_BUTTONS) return;
+    const cancel = clock.after(RETRY_MS, () => {
+      waits.delete(cancel);
+      void remove(old);
     });
-    this.#waits.add(cancel);
-  }
+    waits.add(cancel);
+  };
+  return {
+    /** Stores which message has the button now; the previous one loses it soon. Throws only `StoreError`. */
+    async moved(channel: Channel, head: LaneHead, place: Place, message: SentMessage | undefined) {
+      if (channel.removeButtons === undefined || message === undefined) return;
+      const ref = `buttons:${addressOf(place)}`;
+      const [previous] = await ledger.sentParts(ref);
+      if (previous !== undefined && isSame(previous, message)) return;
+      await ledger.noteSent(head, ref, [message]);
+      if (previous !== undefined) void remove({ channel, place, message: previous, tries: 0 });
+    },
+    close(): void {
+      for (const cancel of waits) cancel();
+      waits.clear();
+    },
+  };
 }
 
 /** The id of a command reply is unique only together with its token. */

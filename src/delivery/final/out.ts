@@ -26,7 +26,7 @@ export const KEPT_BLOCKED_MS = 3_600_000;
 export const MAX_AMBIGUOUS_SENDS = 5;
 
 /**
- * First and longest pause after such a send, in milliseconds. Each is eight times the one before: one lost answer
+ * First and longest pause after such a send, in milliseconds. Each is eight times the previous one: one lost answer
  * delays little, and five sends span more than ten minutes.
  */
 const AMBIGUOUS_BASE_MS = 2_500;

@@ -17,9 +17,7 @@ export interface Delivering {
   payload: DeliveryPayload;
   channel: Channel;
   say: Say;
-  /** Opens the delivery of some parts. */
   partsOf: (parts: Parts) => PartDelivery;
-  /** Splits a Markdown text into messages. */
   split: (markdown: string) => Promise<Rendered[]>;
   /** The text of a message that is no longer needed and cannot be deleted. */
   blank: Rendered;
@@ -46,7 +44,6 @@ interface Look {
 /** Where a part is sent, and what identifies it as the same part at each attempt. */
 type PartPlace = Omit<OutboundPart, keyof Look>;
 
-/** Recoveries that are tried once per delivery. */
 interface Recovered {
   moved: boolean;
   place: boolean;
@@ -82,7 +79,6 @@ export class PartDelivery {
     this.#messages = parts.messages.map(({ shows: _shows, ...message }) => message);
   }
 
-  /** All parts on screen. */
   get messages(): SentMessage[] {
     return [...this.#messages];
   }

@@ -21,7 +21,6 @@ interface Tool {
   since: number;
   /** Undefined while it runs. */
   isError?: boolean;
-  /** The progress that it reports. */
   progress?: string;
 }
 

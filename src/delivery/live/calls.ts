@@ -65,12 +65,10 @@ export class LiveCalls {
     this.#epochMs = epochMs;
   }
 
-  /** The sums so far, and the points. */
   get counts(): LiveCounts {
     return { ...this.#sums, points: [...this.#points] };
   }
 
-  /** A message was sent or edited. */
   shown(kind: 'sent' | 'edited'): void {
     this.#note(kind);
   }

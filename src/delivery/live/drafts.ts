@@ -50,7 +50,6 @@ export class Drafts {
   #shown: string | undefined;
   #calledAt = Number.NEGATIVE_INFINITY;
   #plain = false;
-  /** The platform accepts no rich drafts. */
   #usual = false;
   #madeInMs = 0;
   #ended = false;
@@ -76,7 +75,7 @@ export class Drafts {
     this.request();
   }
 
-  /** Makes no further draft; resolves when the call in flight is over. Never throws. */
+  /** Makes no further draft; resolves when the call in flight has ended. Never throws. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#cancel?.();
@@ -91,7 +90,7 @@ export class Drafts {
     this.#cancel = clock.after(Math.max(0, at - clock.monotonicMs()), () => this.#begin());
   }
 
-  /** A call in flight is followed by the next one when it is over. */
+  /** A call in flight is followed by the next one when it has ended. */
   #begin(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
     if (this.#ended) return;

@@ -40,7 +40,7 @@ export class LiveMessage implements LiveEdit {
   readonly #place: Place;
   readonly #say: Say;
   readonly #text: LiveText;
-  readonly #typing: Typing;
+  readonly #typing: ReturnType<typeof startTyping>;
   readonly #messages: SentMessage[];
   /** Text that each message shows, as far as this process knows. */
   readonly #texts: (string | undefined)[] = [];
@@ -90,7 +90,7 @@ export class LiveMessage implements LiveEdit {
     this.#begun = start.placeholders.length > 0;
     this.#frozen = channel.edit === undefined;
     this.#text = new LiveText(targetOf(channel), start.textSoFar, this.#say);
-    this.#typing = new Typing(channel, this.#place, clock, this.#scheduler, listeners.onBlocked);
+    this.#typing = startTyping(channel, this.#place, clock, this.#scheduler, listeners.onBlocked);
   }
 
   /**
@@ -147,7 +147,6 @@ export class LiveMessage implements LiveEdit {
     void this.#typing.end();
   }
 
-  /** Updates the first outdated message. */
   async show(): ReturnType<LiveEdit['show']> {
     const { clock, bus } = this.#context;
     const { turnId, replyTo } = this.#start;
@@ -281,60 +280,48 @@ export const TYPING_TTL_MS = 600_000;
 /** Typing is renewed after this fraction of the time that one call lasts. */
 const REFRESH = 0.8;
 
-class Typing {
-  readonly #channel: Channel;
-  readonly #place: Place;
-  readonly #clock: Clock;
-  readonly #scheduler: Scheduler;
-  readonly #onBlocked: () => void;
-  readonly #until: number;
-  #cancel: (() => void) | undefined;
-  #ended = false;
-  #inFlight: Promise<void> = Promise.resolve();
+/** Shows typing until `end` or the limit; `onBlocked` is called when no one can read the reply. */
+function startTyping(
+  channel: Channel,
+  place: Place,
+  clock: Clock,
+  scheduler: Scheduler,
+  onBlocked: () => void,
+) {
+  const { typing, typingMs } = channel.capabilities;
+  const everyMs = typingMs * REFRESH;
+  const until = clock.monotonicMs() + TYPING_TTL_MS;
+  let hasEnded = !typing || typingMs <= 0;
+  let cancel: (() => void) | undefined;
+  let inFlight: Promise<void> = Promise.resolve();
   /** Monotonic time at which the screen last changed: a growing text needs no "typing…". */
-  #shownAt = Number.NEGATIVE_INFINITY;
-
-  /** `onBlocked` is called when no one can read the reply. */
-  constructor(channel: Channel, place: Place, clock: Clock, scheduler: Scheduler, onBlocked: () => void) {
-    this.#onBlocked = onBlocked;
-    this.#channel = channel;
-    this.#place = place;
-    this.#clock = clock;
-    this.#scheduler = scheduler;
-    this.#until = clock.monotonicMs() + TYPING_TTL_MS;
-    this.#tick();
-  }
-
-  /** Records that the reply has just grown on screen. */
-  noteShown(): void {
-    this.#shownAt = this.#clock.monotonicMs();
-  }
-
-  /** Makes no further call; resolves when the one in flight is over. Never throws. */
-  async end(): Promise<void> {
-    this.#ended = true;
-    this.#cancel?.();
-    await this.#inFlight;
-  }
-
-  #tick(): void {
-    const { capabilities } = this.#channel;
-    const now = this.#clock.monotonicMs();
-    if (this.#ended || !capabilities.typing || capabilities.typingMs <= 0 || now >= this.#until) return;
-    const everyMs = capabilities.typingMs * REFRESH;
-    if (now - this.#shownAt >= everyMs) this.#inFlight = this.#call();
-    this.#cancel = this.#clock.after(everyMs, () => this.#tick());
-  }
-
-  async #call(): Promise<void> {
-    const works = await this.#scheduler.tryOptional({ place: this.#place }, async () => {
+  let shownAt = Number.NEGATIVE_INFINITY;
+  const call = async (): Promise<void> => {
+    const works = await scheduler.tryOptional({ place }, async () => {
       try {
-        await this.#channel.typing?.(this.#place);
+        await channel.typing?.(place);
       } catch (error) {
-        if (isClosedChat(error)) this.#onBlocked();
+        if (isClosedChat(error)) onBlocked();
         throw error;
       }
     });
-    if (!works) this.#ended = true;
-  }
+    hasEnded ||= !works;
+  };
+  const tick = (): void => {
+    const now = clock.monotonicMs();
+    if (hasEnded || now >= until) return;
+    if (now - shownAt >= everyMs) inFlight = call();
+    cancel = clock.after(everyMs, tick);
+  };
+  tick();
+  return {
+    /** Records that the reply has just grown on screen. */
+    noteShown: () => void (shownAt = clock.monotonicMs()),
+    /** Makes no further call; resolves when the one in flight has ended. Never throws. */
+    async end(): Promise<void> {
+      hasEnded = true;
+      cancel?.();
+      await inFlight;
+    },
+  };
 }

@@ -49,7 +49,6 @@ export class LiveText {
   /** Monotonic time at which there was text for the first time. */
   #firstTextAt: number | undefined;
   readonly #activity: Activity;
-  /** There may be a text that is held back. */
   #holds: boolean;
   /** Length of the text when it was last seen to have grown, and when that was. */
   #growth = { length: 0, atMs: 0 };
@@ -153,7 +152,6 @@ export class LiveText {
     return { markdown: this.#chunker.inCode ? text : closeOpenMarkup(text), footer: this.#footer(nowMs) };
   }
 
-  /** What appears below the text: a notice, and the current activity. */
   #footer(nowMs: number): string | undefined {
     const lines = [this.#notice, this.#activity.lines(nowMs)].filter((line) => line !== undefined);
     return lines.length === 0 ? undefined : lines.join('\n');

@@ -36,7 +36,7 @@ export class OpenSurfaces {
     };
   }
 
-  /** Resolves when the last call of the growing message of `ref` is over, at once if there is none. Never rejects. */
+  /** Resolves when the last call of the growing message of `ref` has ended, at once if there is none. Never rejects. */
   settled(ref: string): Promise<void> {
     return this.#settling.get(ref) ?? Promise.resolve();
   }
@@ -65,7 +65,6 @@ export class LiveSurfaces {
   /** The last reading of the chats. */
   #refreshed: Promise<void> = Promise.resolve();
 
-  /** `settleMessage` ends a message of the turn. */
   constructor(
     context: DeliveryContext,
     start: LiveTurnStart,

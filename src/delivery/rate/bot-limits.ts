@@ -30,7 +30,7 @@ export class BurstTrust {
     this.#kind(kind).inFlight++;
   }
 
-  /** Records that an early call is over, and whether the platform accepted it. */
+  /** Records that an early call has ended, and whether the platform accepted it. */
   end(kind: string, isAccepted: boolean): void {
     const state = this.#kind(kind);
     state.inFlight--;
@@ -134,7 +134,7 @@ export class BotLimits {
     if (kind === 'edit') this.#editsDue -= this.#editShareMs(now);
   }
 
-  /** Records that a call is over and was not too fast. */
+  /** Records that a call has ended and was not too fast. */
   pass({ limit, startedAt, early }: CountedCall): void {
     if (early) this.#bursts.end(limit.shape, true);
     if (limit.countsForBot) this.#bot.pass(startedAt);

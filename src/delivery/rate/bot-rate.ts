@@ -82,7 +82,6 @@ export class BotRate {
     return this.#cut !== undefined && now < this.#cut.until ? this.#cut.perSecond : this.#perSecond;
   }
 
-  /** Monotonic time at which the next call may start. */
   readyAt(now: number, kind: CallKind = 'final'): number {
     const reserve = this.#bucket !== undefined && kind === 'edit' ? KEPT_FROM_EDITS : 0;
     const early = Math.max(0, (this.#bucket ?? BURST) - 1 - reserve);

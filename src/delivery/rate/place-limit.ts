@@ -28,7 +28,6 @@ export class PlaceLimit {
   /** Monotonic time at which the bucket is full again. */
   #due = 0;
   #pausedUntil = 0;
-  /** Monotonic time at which the slowdown last changed. */
   #changedAt = 0;
   #noBurstUntil = 0;
   /** Times of the last calls: as many as the window counts, and at least two. */

@@ -118,11 +118,8 @@ export class Scheduler {
   #queue({ place, first, isReaction }: CallTarget): PlaceQueue {
     const ofReaction = isReaction === true ? this.#rates.ofReactions?.(place) : undefined;
     const rate = ofReaction ?? this.#rates.of(place, first);
-    let queue = this.#queues.get(rate.key);
-    if (queue === undefined) {
-      queue = new PlaceQueue(new PlaceLimit(rate));
-      this.#queues.set(rate.key, queue);
-    }
+    const queue = this.#queues.get(rate.key) ?? new PlaceQueue(new PlaceLimit(rate));
+    this.#queues.set(rate.key, queue);
     return queue;
   }
 
@@ -137,9 +134,8 @@ export class Scheduler {
     for (;;) {
       const now = this.#clock.monotonicMs();
       if (!this.#isLeased()) {
-        // A process that was paused wakes with its calls due, but another node may have shown something
-        // newer. The caller learns of it through its own signal; what is still wanted once the lanes are back
-        // is shown then.
+        // After a pause of the process calls are due, but another node may have shown something newer. What is
+        // still wanted once the lanes are back is shown then.
         if ([...this.#queues.values()].some((queue) => !queue.isEmpty)) this.#wakeAt(now + LEASE_CHECK_MS);
         return;
       }
@@ -238,35 +234,22 @@ function isRefusal(error: unknown): error is ChannelError {
 }
 
 /** The schedulers of all bots, one for each channel, created when the channel is first used. */
-export class Schedulers {
-  readonly #byChannel = new Map<string, Scheduler>();
-  readonly #clock: Clock;
-  readonly #isLeased: () => boolean;
-
-  constructor(clock: Clock, isLeased: () => boolean) {
-    this.#clock = clock;
-    this.#isLeased = isLeased;
-  }
-
-  /** The scheduler of a channel's bot. */
-  of({ name, capabilities }: Channel): Scheduler {
-    let scheduler = this.#byChannel.get(name);
-    if (scheduler === undefined) {
-      scheduler = new Scheduler(this.#clock, capabilities.rates, this.#isLeased);
-      this.#byChannel.set(name, scheduler);
-    }
-    return scheduler;
-  }
-
-  /** Calls of each channel's bot, and those answered "too fast". */
-  counts(): ReadonlyMap<string, Scheduler['counts']> {
-    return new Map([...this.#byChannel].map(([name, { counts }]) => [name, counts]));
-  }
-
-  /** Ends all waits; may be called twice. Never throws. */
-  close(): void {
-    for (const scheduler of this.#byChannel.values()) scheduler.close();
-  }
+export function createSchedulers(clock: Clock, isLeased: () => boolean) {
+  const byChannel = new Map<string, Scheduler>();
+  return {
+    of({ name, capabilities }: Channel): Scheduler {
+      const scheduler = byChannel.get(name) ?? new Scheduler(clock, capabilities.rates, isLeased);
+      byChannel.set(name, scheduler);
+      return scheduler;
+    },
+    /** Calls of each channel's bot, and those answered "too fast". */
+    counts: (): ReadonlyMap<string, Scheduler['counts']> =>
+      new Map([...byChannel].map(([name, { counts }]) => [name, counts])),
+    /** Ends all waits; may be called twice. Never throws. */
+    close(): void {
+      for (const scheduler of byChannel.values()) scheduler.close();
+    },
+  };
 }
 
 /** Something on screen that can update itself. */

@@ -40,7 +40,6 @@ export class MessageChunker {
     for (const segment of this.#segments.push(text)) this.#add(segment);
   }
 
-  /** Number of settled messages. */
   get settled(): number {
     return this.#settled.length;
   }
@@ -49,7 +48,6 @@ export class MessageChunker {
     return this.#settled[index];
   }
 
-  /** True while the end of the text is in a code block. */
   get inCode(): boolean {
     return this.#segments.open().inCode;
   }

@@ -126,7 +126,6 @@ function pastGap(text: string, end: number): number {
   return end + (gap.exec(text)?.[0].length ?? 0);
 }
 
-/** Links and images reduced to their text. */
 function withoutTargets(node: RootContent): RootContent[] {
   if (node.type === 'link') return node.children.flatMap(withoutTargets);
   if (node.type === 'image') return [{ type: 'text', value: node.alt || '[image]' }];
@@ -269,7 +268,6 @@ function sliceTable(table: Table, from: number, to: number): RootContent[] {
   return [{ ...table, children: [...repeated, ...rows] }];
 }
 
-/** A copy of a parent with other children. */
 function withChildren<P extends Parents>(parent: P, children: RootContent[]): P {
   return { ...parent, children };
 }

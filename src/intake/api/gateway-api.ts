@@ -34,7 +34,6 @@ import { createFileApi, type FileStorage } from './file-api.ts';
 import { createSessionApi } from './session-api.ts';
 import { createTurnApi, type ExplainTurn } from './turn-api.ts';
 
-/** Most plans in one list. */
 const MAX_LISTED = 100;
 
 /** Completions without a session, and what is known about models. */
@@ -58,7 +57,6 @@ export interface ApiParts {
   agent: ApiAgent;
   storage: FileStorage;
   schedules: Schedules;
-  /** What models cost now. */
   prices: () => Prices;
   explainTurn: ExplainTurn;
   channels: ReadonlyMap<string, Channel>;
@@ -137,7 +135,6 @@ function createUsageApi(usage: UsageStore, pricesNow: () => Prices): GatewayApi[
   };
 }
 
-/** Makes the API; `visible` returns a session the caller may see. */
 function createScheduleApi(schedules: Schedules, visible: Visible): ScheduleApi {
   const isTheirs = async (caller: Caller, id: string): Promise<boolean> => {
     const schedule = await schedules.find(id);
@@ -192,7 +189,6 @@ function createModelApi(context: IntakeContext, agent: ApiAgent, visible: Visibl
   } satisfies Partial<GatewayApi>;
 }
 
-/** Makes the API. `visible` returns a session that the caller may see. */
 function createPlanApi(context: IntakeContext, receive: Receive, visible: Visible): PlanApi {
   const { plans } = context.store;
   const read = async (caller: Caller, planId: string): Promise<PlanRecord | undefined> => {

@@ -111,7 +111,6 @@ async function changed(
   throw new GatewayError('plan_busy', textRef('plan.busy'), { retryable: true });
 }
 
-/** Throws for a plan whose steps people cannot change now. */
 async function refuseIfFixed(
   { ledger }: IntakeContext,
   { plan, turnId, pendingEdits }: PlanRecord,

@@ -91,7 +91,6 @@ export async function checkPlanning(context: IntakeContext, asker: Asker): Promi
     throw new GatewayError('planning_off', planningOff(profile.id));
 }
 
-/** The sentence about a profile whose planning is off. */
 function planningOff(profileId: string): TextRef {
   return textRef('planning.off', { profile: profileId });
 }

@@ -122,7 +122,6 @@ async function chosen(
   throw noPlan(textRef('plan.no_number', { number }));
 }
 
-/** The newest plan, or the plan run in progress. */
 async function newestOf({ store: { plans } }: IntakeContext, session: SessionKey): Promise<PlanRecord> {
   const latest = await plans.latestPlan(session);
   if (latest !== undefined && isOpenPlan(latest.plan)) return latest;

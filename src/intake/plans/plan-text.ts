@@ -87,7 +87,6 @@ function clip(line: string): string {
   return line.length <= SHOWN ? line : `${line.slice(0, SHOWN).toWellFormed()}…`;
 }
 
-/** Plans that `/plans` lists. */
 const PLANS_LISTED = 10;
 
 /** Longest goal in the list, in UTF-16 units. */

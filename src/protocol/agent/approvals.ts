@@ -59,7 +59,6 @@ export const approvalSubject = z.object({
   language: z.string().optional(),
   /** User id the turn answers; `system` when no person started it. */
   userId: z.string(),
-  /** Address where the request is shown. */
   address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
   agentId: z.string().optional(),
   /** Set when it is not about a call: a plan step is waiting to run, or a paused plan to resume. */
@@ -79,16 +78,12 @@ export interface ApprovalRecord extends ApprovalSubject {
   ownerTokenId?: string | undefined;
   turnId: string;
   state: 'pending' | ApprovalDecision;
-  /** A user id, `expiry` or `stop`. */
   decidedBy?: string | undefined;
-  /** Name of that user, for display only. */
   decidedName?: string | undefined;
   decidedAt?: Date | undefined;
-  /** What the person wrote with the denial. */
   reason?: string | undefined;
   createdAt: Date;
   expiresAt: Date;
-  /** It was not decided in time. */
   expired: boolean;
   /** The private chats that share the session: it may be decided in each of them. */
   surfaces: readonly Address[];
@@ -113,7 +108,6 @@ export interface ApprovalRule {
   session: SessionKey;
   tool: string;
   args: unknown;
-  /** The person whose turns it covers. */
   userId: string;
   /** Who made it, as a user id, and the name for display. */
   createdBy: string;
@@ -165,7 +159,6 @@ export interface Decider {
   tokenId?: string | undefined;
   /** The token has the scope `approve`; without it, the token may decide only what its own plans wait for. */
   approves?: boolean | undefined;
-  /** The chat the decision comes from. */
   at?: { address: Address; place: 'private' | 'group' } | undefined;
   /** Made by a button, which counts only under its own request. */
   pressed?: boolean | undefined;
@@ -176,11 +169,9 @@ export type Decided =
   | { kind: 'decided'; decision: ApprovalDecision; rule?: 'stored' | 'full' | 'not_offered' | undefined }
   | { kind: 'settled'; record: ApprovalRecord }
   | { kind: 'expired' }
-  /** There is no such request. */
   | { kind: 'unknown' }
   /** A button under another request, or in another chat. */
   | { kind: 'elsewhere' }
-  /** The user may not decide it. */
   | { kind: 'forbidden' };
 
 /** Further details of a decision. */

@@ -12,7 +12,6 @@ export const MAX_STEP_EDITS = 30;
 
 /** People's changes to a running plan, which its turn applies before its next step. */
 export interface PendingEdit {
-  /** Version of the plan with these changes. */
   version: number;
   edits: readonly StepEdit[];
 }

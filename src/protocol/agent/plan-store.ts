@@ -29,11 +29,9 @@ export interface NumberedPlan {
 
 /** Requests from users about a running plan; its turn reads them before each step. */
 export interface PlanRequest {
-  /** Pause before the next step. */
   pause?: boolean | undefined;
   /** Id of a step to skip unless it has already succeeded. */
   skip?: string | undefined;
-  /** Changes of steps, oldest first. */
   edits?: readonly PendingEdit[] | undefined;
 }
 
@@ -132,7 +130,6 @@ export interface PlanStore {
   latestPlan(session: SessionKey): Promise<PlanRecord | undefined>;
   /** The plans of a session that are not runs of others, newest first. */
   plans(session: SessionKey, limit: number): Promise<NumberedPlan[]>;
-  /** The plan of that number; undefined when the session has none. */
   planNumber(session: SessionKey, number: number): Promise<PlanRecord | undefined>;
   /**
    * Replaces a plan, or adds a change for the turn that runs it; false if the row was changed since it was read.
@@ -160,6 +157,5 @@ export interface PlanningRecord {
     | undefined;
   userId: string;
   model: string;
-  /** Sum of the planning calls. */
   usage: Usage;
 }

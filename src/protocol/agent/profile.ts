@@ -191,7 +191,6 @@ export interface ProfileReport {
   version: string;
   /** It exists without any file, too. */
   isBuiltIn: boolean;
-  /** There are files of it. */
   hasFiles: boolean;
   /** JSON Schema of its `config.json`, with descriptions for its reader. */
   schema: Readonly<Record<string, unknown>>;
@@ -199,7 +198,6 @@ export interface ProfileReport {
   written: unknown;
   /** The same with the defaults. */
   values: unknown;
-  /** Its prompts; null for the one of the profile `default`. */
   systemPrompt: string | null;
   subagentSystemPrompt: string | null;
   errors: readonly TextRef[];

@@ -39,7 +39,6 @@ export const answerOptions = z.object({
   mirostat: z.number().optional(),
   mirostatTau: z.number().optional(),
   mirostatEta: z.number().optional(),
-  /** Most tokens to generate. */
   maxTokens: z.number().optional(),
   /** Texts that end the answer; they are not part of it. */
   stop: z.array(z.string()).optional(),
@@ -51,7 +50,6 @@ export const answerOptions = z.object({
   reasoningEffort: z.enum(REASONING_EFFORTS).optional(),
   /** Ask for extended reasoning (N-31); a model without it gets a plain request. `reasoningEffort` wins. */
   think: z.boolean().optional(),
-  /** The answer is JSON; with `json_schema` it matches the schema. */
   format: answerFormat.optional(),
   toolChoice: toolChoice.optional(),
   /** False: at most one tool call in an answer. */
@@ -81,7 +79,6 @@ export type AnswerOptions = z.infer<typeof answerOptions>;
 export type CallerOptions = z.infer<typeof callerOptions>;
 export type AnswerFormat = NonNullable<AnswerOptions['format']>;
 export type ToolSchema = z.infer<typeof toolSchema> & {
-  /** The MCP server that the tool belongs to; not sent. */
   server?: string | undefined;
 };
 
@@ -263,7 +260,6 @@ export interface ChatProvider {
   streamChat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
   /** What the servers are not sent now because they refuse it, by model. Never throws. Absent: nothing ever is. */
   omissions?(): readonly ModelOmissions[];
-  /** Closes pooled connections. Never throws. */
   close(): Promise<void>;
 }
 

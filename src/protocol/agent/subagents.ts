@@ -48,7 +48,6 @@ export type SpawnOutcome =
       agentId: string;
       text: string;
       completedNormally: boolean;
-      /** Sources of everything that the subagent has read. */
       sources: readonly Source[];
     }
   | { kind: 'started'; agentId: string }
@@ -96,12 +95,10 @@ export interface AgentKey {
 /** Payload of an `agent:` lane: everything a subagent needs, since the turn that spawned it may be over. */
 export interface SubagentPayload extends AgentKey {
   turnId: string;
-  /** Address of the answer to its result. */
   address: Address;
   userId: string;
   /** Whose memories it reads and writes; absent = the user's. */
   memoryOwner?: string | undefined;
-  /** The folder of the session's files. */
   folder: string;
   place: InboundMessage['place'];
   profileId: string;
@@ -135,17 +132,14 @@ export interface SubagentFinish extends AgentKey, SubagentEnd {
 
 /** A running background subagent. */
 export interface RunningSubagent extends Pick<SubagentPayload, 'agentId' | 'profileId' | 'task'> {
-  /** Milliseconds that it may still run. */
   leftMs: number;
 }
 
 export type SubagentStart =
   | ({ kind: 'started' } & LaneStep)
-  /** This call has spawned it before. */
   | { kind: 'known' }
   /** The session already has this many. */
   | { kind: 'full' }
-  /** The session was stopped in the meantime. */
   | { kind: 'stopped' };
 
 /**
@@ -153,7 +147,6 @@ export type SubagentStart =
  * background one by its own. Every method is safe to repeat.
  */
 export interface SubagentStore {
-  /** What a subagent has done so far, oldest first. */
   journal(agentId: string): Promise<ContextRecord[]>;
   /** Stores journal rows of a subagent; existing rows stay. Those of one in the background are deleted at its end, the others stay with their turn. */
   write(fence: Fence, agent: AgentKey, rows: JournalRow[]): Promise<void>;
@@ -199,7 +192,6 @@ export interface TurnWatch {
   begin(turnId: string, look: () => TraceAttempt): () => void;
   /** An attempt has ended and is stored. */
   ended(traced: TracedTurn): void;
-  /** A run of a subagent is over. */
   subagentEnded(traced: TracedSubagent): void;
   /** What a turn had asked a person was decided, and it resumes. */
   decided(outcome: 'approved' | 'denied' | 'expired' | 'stopped'): void;

@@ -17,7 +17,6 @@ export type UserRole = 'owner' | 'user' | 'system';
 /** Everything a tool may use; passed to each call, never ambient (B-06, N-12). */
 export interface ToolContext {
   sessionKey: SessionKey;
-  /** Where the turn's answer goes. */
   address: Address;
   /** Whom the turn answers, as a user id: `telegram:42`, `token:<id>`, `system`. */
   userId: string;
@@ -32,7 +31,6 @@ export interface ToolContext {
   /** Whether others may read the answer; absent = they may. */
   place?: 'private' | 'group' | undefined;
   turnId: string;
-  /** Set when a subagent makes the call. */
   agentId?: string | undefined;
   profileId: string;
   /** A todo is only done with a validation (N-38). */
@@ -49,7 +47,6 @@ export interface ToolContext {
   sources?: readonly Source[] | undefined;
   /** A command as the people of this chat write it (`/link`, `!link`); absent = with a slash. */
   command?: WriteCommand | undefined;
-  /** Ends with the turn. */
   signal: AbortSignal;
   log: Log;
   emit(body: EventBody): void;
@@ -85,7 +82,6 @@ export interface Tool<Args = unknown> {
   readonly parameters: z.ZodType<Args>;
   /** JSON Schema of the arguments, which the model gets unchanged; unset = made from `parameters`. */
   readonly schema?: Readonly<Record<string, unknown>> | undefined;
-  /** The MCP server that has it. */
   readonly server?: string | undefined;
   /** Who wrote its description and schema, when it is neither the gateway nor the operator: a turn that is offered it is tainted. */
   readonly describedBy?: Source | undefined;
@@ -199,7 +195,6 @@ export interface StoredFile {
 /** A plain file, held open until it is disposed or `chunks` has been read to the end. */
 export interface OpenedFile extends AsyncDisposable {
   bytes: number;
-  /** The first bytes, at most `length`. */
   head(length: number): Promise<Uint8Array>;
   changedAt: Date;
   /** The content from `from` to before `to`, by default all `bytes` of it, even if the file grows in the meantime. */
@@ -263,11 +258,8 @@ export interface McpServerStatus {
   name: string;
   state: McpState;
   trusted: boolean;
-  /** Names of its tools, as the model calls them. */
   tools: readonly string[];
-  /** Names of its prompts. */
   prompts: readonly string[];
-  /** Why it is down; for operators. */
   error?: string | undefined;
   /** Which of its tools are left out or simplified, and why; for operators. */
   notices: readonly string[];
@@ -281,7 +273,6 @@ export interface McpStatusStore {
   mcpStatus(): Promise<{ instance: string; servers: McpServerStatus[] }[]>;
 }
 
-/** An argument of a prompt. */
 interface McpPromptArgument {
   name: string;
   required: boolean;

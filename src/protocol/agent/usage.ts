@@ -35,7 +35,6 @@ export interface UsageQuery {
   from: Date;
   /** Exclusive. */
   to: Date;
-  /** Only what was spent for this user. */
   userId?: string | undefined;
   session?: SessionKey | undefined;
 }

@@ -56,7 +56,6 @@ export interface Plan {
   runs?: number | undefined;
   /** Of a run: the plan that is run, and which run of it this is, from 1. */
   origin?: { planId: string; run: number } | undefined;
-  /** The language of its card; absent = English. */
   language?: string | undefined;
   /** Sources of the text that it was made from: every run of it counts as having read them. */
   sources?: readonly Source[] | undefined;

@@ -105,7 +105,6 @@ export interface Administration extends ProfileFiles {
   removeGrant(channel: string, kind: Grant['kind'], id: string): Promise<boolean>;
   tokens(): Promise<TokenRecord[]>;
   createToken(asked: { name: string; scopes: Scope[]; expiresInMs?: number | undefined }): Promise<MadeToken>;
-  /** Renames it; false when there is no such token. */
   renameToken(tokenId: string, name: string): Promise<boolean>;
   /** Replaces its secret. Undefined when there is no such token; throws `bad_token` if its secret is kept elsewhere. */
   rotateToken(tokenId: string): Promise<MadeToken | undefined>;

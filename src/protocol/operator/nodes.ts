@@ -14,7 +14,6 @@ export interface NodeSettings {
 
 /** What a running gateway reports about itself, for operators. */
 export interface NodeStatus {
-  /** The address of its page. */
   url: string;
   /** Undefined until the model servers have been asked. */
   model?: HealthReport['model'] | undefined;
@@ -39,7 +38,6 @@ export interface NodeReportStore {
   saveNodeSettings(instance: string, settings: NodeSettings): Promise<void>;
   /** Replaces this instance's previous report. */
   saveNodeStatus(instance: string, status: NodeStatus): Promise<void>;
-  /** The gateways that are running now, by instance. */
   liveNodes(): Promise<LiveNode[]>;
 }
 
@@ -57,15 +55,10 @@ export type DatabaseReport =
       /** `behind`: the next start migrates its tables; `newer`: made by a newer version of this program. */
       tables: 'none' | 'current' | 'behind' | 'newer' | 'unreleased';
       bytes: number;
-      /** Gateways that are running with it now. */
       nodes: readonly (NodeSettings & { instance: string })[];
-      /** The model that was chosen as the default. */
       model?: string | undefined;
-      /** What the running gateways report about their MCP servers. */
       servers: readonly McpServerStatus[];
-      /** What the running gateways do not send to the servers of models. */
       omissions: readonly ModelOmissions[];
-      /** The daily backups of the running gateways that write them. */
       backups: readonly BackupState[];
     }
   /** Embedded, and no gateway is running: `complete` may be opened, `missing` is created by the first start. */

@@ -39,7 +39,6 @@ export type WebhookNote = z.infer<typeof webhookNote>;
 export interface WebhookTurn {
   id: string;
   session: string;
-  /** Of its question and its answer; undefined = none. */
   question: string | undefined;
   answer: string | undefined;
 }
@@ -48,9 +47,7 @@ export interface WebhookTurn {
 export interface WebhookStore {
   /** Facts of the newest turns, and of their approvals, since a moment (epoch milliseconds); oldest first. */
   recentFacts(since: number): Promise<WebhookNote[]>;
-  /** The turn that a message started; undefined when there is none. */
   turnOfMessage(session: string, seq: number): Promise<string | undefined>;
-  /** An approval in its current state; undefined when there is none. */
   approvalFacts(approvalId: string): Promise<ApprovalFacts | undefined>;
   turnTexts(turnId: string): Promise<WebhookTurn | undefined>;
   /** The error of the next note in the lane; undefined without one. */

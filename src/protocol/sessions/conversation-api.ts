@@ -21,7 +21,6 @@ export interface SessionChoices {
   profiles: readonly { id: string; description: string | undefined; plans: boolean }[];
   /** Models by name; those chosen with a profile are not repeated. */
   models: readonly string[];
-  /** The mode of a new session. */
   mode: ExecutionMode;
   /** The model of a session that names none, and who answers for it; undefined while no model server answers. */
   model: ({ configured: string } & WhoAnswers) | undefined;
@@ -142,7 +141,6 @@ export type WaitingChange = 'changed' | 'begun';
 
 /** Changes hold the lane's lock, so messages are changed or taken whole. Throws only `StoreError`; safe to repeat. */
 export interface WaitingStore {
-  /** All waiting ones, at most `MAX_PENDING`. */
   waiting(session: SessionKey): Promise<WaitingQueue>;
   /** Replaces the text, for readers and for the model. `senderId` must have written it. */
   editWaiting(

@@ -26,14 +26,12 @@ export type SessionState = 'idle' | 'running' | 'waiting';
 
 /** A session in a list. */
 export interface ListedSession extends SessionRecord {
-  /** The beginning of its first message. */
   preview: string;
   state: SessionState;
   /** Messages behind the running turn. */
   queued: number;
   /** Messages after the last one read on the page. */
   unread: number;
-  /** Name of the token that made it; undefined for sessions of chats. */
   ownerName?: string | undefined;
 }
 

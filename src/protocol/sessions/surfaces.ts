@@ -37,7 +37,6 @@ export interface OpenLink {
   session: SessionKey;
   from: SurfaceEnd;
   to: SurfaceEnd;
-  /** Who has already agreed. */
   agreed: { from: boolean; to: boolean };
 }
 
@@ -75,9 +74,7 @@ export type AgreedLink =
   | { kind: 'joined'; session: SessionKey; link: OpenLink; surfaces: Surface[] }
   /** The other side has not agreed yet. */
   | { kind: 'waiting'; link: OpenLink }
-  /** Nothing is pending in this chat, or no longer. */
   | { kind: 'none' }
-  /** Someone else is being asked. */
   | { kind: 'forbidden' }
   | { kind: 'full'; limit: number };
 
@@ -92,7 +89,6 @@ export interface LeftSurface {
 export interface SurfaceStore {
   /** Oldest first; empty for a session that one chat alone uses. */
   surfaces(session: SessionKey): Promise<Surface[]>;
-  /** The surface of this address, if it shares a session. */
   surface(address: Address): Promise<Surface | undefined>;
   /** Stores a code by its SHA-256; an earlier one of this chat ends. Undefined when the session has `MAX_SURFACES`. */
   giveCode(

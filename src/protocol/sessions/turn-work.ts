@@ -32,11 +32,9 @@ export interface WorkApproval {
   agentId: string | null;
   warning: string;
   state: 'pending' | ApprovalDecision;
-  /** A user id, `expiry` or `stop`. */
   decidedBy: string | null;
   decidedName: string | null;
   decidedAt: string | null;
-  /** What the person wrote with a denial. */
   reason: string | null;
 }
 

@@ -26,7 +26,6 @@ export type AcceptResult =
   /** `differs`: the message stored under this id has a different text. */
   | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number; differs: boolean }
   | { kind: 'full'; limit: number }
-  /** The session belongs to another token. */
   | { kind: 'foreign' }
   /** The session waits for the results of its caller's tools. */
   | { kind: 'tools_pending'; toolCallIds: string[] };

@@ -51,10 +51,8 @@ export interface GroupChatStore {
   setObserving(chat: GroupChat, on: boolean): Promise<void>;
   /** Keeps a message for the next turn of the session behind the address; `id` is the platform's for it in that chat. */
   keepObserved(chat: GroupChat, address: Address, message: ObservedMessage & { id: string }): Promise<void>;
-  /** Gives a kept message its newest text. */
   editObserved(chat: GroupChat, id: string, content: string): Promise<void>;
   removeObserved(chat: GroupChat, ids: readonly string[]): Promise<void>;
-  /** Counts a bot's message, unless the chat is quiet. */
   admitBot(chat: GroupChat, id: string): Promise<BotVerdict>;
 }
 
@@ -87,7 +85,6 @@ export type EditOutcome =
 /** The text that a question got after its turn had started. */
 export interface EditedQuestion {
   content: string;
-  /** How often it was edited. */
   edits: number;
   /** Who wrote it; the platform's id. */
   senderId: string;

@@ -156,7 +156,6 @@ export interface Ledger extends SessionStore {
   sentAmong(ids: readonly string[]): Promise<string[]>;
   /** The turn of an `in:` head, for a head whose message cannot be read; undefined when there is none. */
   turnAt(fence: Fence): Promise<{ turnId: string; address: Address } | undefined>;
-  /** The newest plan of a turn in its current state, for the plan card. */
   planOf(turnId: string): Promise<Plan | undefined>;
   /** True while a delivery for the address is queued: a live message must not appear above it. */
   undelivered(address: Address): Promise<boolean>;
@@ -164,7 +163,6 @@ export interface Ledger extends SessionStore {
   finishDelivery(fence: Fence, ref: string, sent: SentMessage[] | undefined): Promise<LaneStep>;
   /** Queues a message outside any turn (a notice, a command's reply); a repeated `key` (without one, `ref`) is queued once. */
   enqueue(address: Address, payload: DeliveryPayload, node?: string): Promise<LaneStep>;
-  /** Records the usage of a call that no `finishTurn` accounts for. */
   noteUsage(note: UsageNote): Promise<void>;
 }
 
@@ -246,7 +244,6 @@ export type ResponseItem = Record<string, unknown>;
 
 export interface StoredResponse {
   id: string;
-  /** The response that it continues. */
   previousId: string | undefined;
   /** The session that it was made in: what came before is there. */
   session: SessionKey | undefined;

@@ -132,7 +132,6 @@ export interface MemoryStore {
   searchMemory(user: UserId, query: string, limit: number): Promise<MemoryRecord[]>;
   /** Facts for a turn about `said`: those that match it, best first, then the newest. */
   recall(user: UserId, said: string, limit: number): Promise<MemoryRecord[]>;
-  /** The newest facts, newest first. */
   memories(user: UserId, limit: number): Promise<MemoryRecord[]>;
   /** Removes the mark `untrusted` from a fact that the user confirmed. False when there is no such fact. */
   verifyMemory(user: UserId, id: number): Promise<boolean>;

@@ -24,7 +24,6 @@ export interface MessageRecord {
   attachments?: readonly Attachment[] | undefined;
   /** The model does not read it: it was taken back, or another answer was chosen. */
   leftOut?: true | undefined;
-  /** For an answer: the model that wrote it, if its journal still knows. */
   model?: string | undefined;
   /** For an answer to a question that has several. */
   tries?: TryPlace | undefined;
@@ -60,7 +59,6 @@ export type ContextEntry =
       /** What its server wants back. */
       echo?: Echo | undefined;
       msgId: string;
-      /** The model that answered. */
       model?: string | undefined;
       usage?: Usage | undefined;
       spent?: UsageOfOtherCalls | undefined;
@@ -81,7 +79,6 @@ export type ContextEntry =
       sent?: string | undefined;
       /** Addresses that it lists, in its order. */
       addresses?: readonly string[] | undefined;
-      /** References of pictures (`Pictures`). */
       pictures?: readonly string[] | undefined;
     }
   /** `sources` are those of all rows it summarizes. */
@@ -151,7 +148,6 @@ export interface SessionRecord extends z.output<z.ZodObject<typeof sessionMarks>
   profileChosen: boolean;
   model?: string | undefined;
   mode: ExecutionMode;
-  /** How to handle messages that arrive while a turn is running. */
   queueMode: QueueMode;
   /** What lists show for it: set by a person, or generated after the first answer. */
   title?: string | undefined;
@@ -187,12 +183,10 @@ export interface OpenedTurn {
   journal: ContextRecord[];
   /** The last summary since `/new`, then up to as many rows of earlier turns as requested, oldest first. */
   history: ContextRecord[];
-  /** There are memories about the user being answered. */
   remembers: boolean;
   /** Messages already on screen for this turn, by part. */
   placeholders: SentMessage[];
   address: Address;
-  /** The other chats that share the session. */
   surfaces: readonly OtherSurface[];
   /** Milliseconds since its message was accepted. */
   afterMs: number;
@@ -235,7 +229,6 @@ export interface TurnFinish {
   failure?: TurnFailure | undefined;
   /** The text people see; empty means there is no assistant message. */
   content: string;
-  /** The files that the text shows. */
   attachments?: readonly Attachment[] | undefined;
   isError: boolean;
   userId: string;
@@ -288,7 +281,6 @@ export interface ChoiceStore {
 /** Answers to one question, the first one included. */
 export const MAX_TRIES = 10;
 
-/** One of several answers to a question. */
 interface TryPlace {
   /** The turn of the first one, which contains the question. */
   of: string;

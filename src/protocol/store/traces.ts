@@ -84,9 +84,7 @@ export interface LivePoint {
   /** From the delivery in epoch milliseconds; in an attempt, milliseconds since it began. */
   atMs: number;
   kind: 'sent' | 'edited' | 'refused' | 'failed';
-  /** The code of the error. */
   code?: string | undefined;
-  /** The pause that the platform asked for. */
   retryAfterMs?: number | undefined;
 }
 
@@ -147,7 +145,6 @@ export interface TurnFacts {
     ahead: number;
     /** The turn at the head, if it is a different one. */
     head?: { turnId: string; state: TurnFacts['state'] } | undefined;
-    /** The node that is working on the lane. */
     owner?: string | undefined;
     /** Milliseconds until the lane is due; 0 = it is. */
     dueInMs: number;

@@ -24,72 +24,54 @@ export interface Packet {
   failure?: Error | undefined;
 }
 
-/** The state of an answer while it is read. */
-export class AnswerReading {
-  readonly #answer: Answer;
-  readonly #reader: AnswerReader;
-  readonly #splitter: TextSplitter;
-  readonly #habits: ModelHabits;
-  readonly #usageWaitMs: number;
-  readonly #join = createCharacterJoiner();
-  #lastChunks: readonly ChatChunk[] | undefined;
+export type AnswerReading = ReturnType<typeof createAnswerReading>;
+
+/** Reads an answer; one that is complete but has not ended is waited for during `usageWaitMs` milliseconds. */
+export function createAnswerReading(
+  answer: Answer,
+  reader: AnswerReader,
+  splitter: TextSplitter,
+  habits: ModelHabits,
+  usageWaitMs = USAGE_WAIT_MS,
+) {
+  const join = createCharacterJoiner();
+  let lastChunks: readonly ChatChunk[] | undefined;
   /** When to stop waiting for the usage, once the answer is complete. */
-  #until: number | undefined;
-
-  /** `usageWaitMs` is how long a complete answer is waited for that has not ended yet, in milliseconds. */
-  constructor(
-    answer: Answer,
-    reader: AnswerReader,
-    splitter: TextSplitter,
-    habits: ModelHabits,
-    usageWaitMs = USAGE_WAIT_MS,
-  ) {
-    this.#answer = answer;
-    this.#reader = reader;
-    this.#splitter = splitter;
-    this.#habits = habits;
-    this.#usageWaitMs = usageWaitMs;
-  }
-
-  /** True once the server's closing record was read. */
-  get isComplete(): boolean {
-    return this.#reader.complete;
-  }
-
-  /** Reads on. Throws `ProviderError` or the signal's reason only when nothing came before the failure. */
-  async next(): Promise<Packet> {
-    const reader = this.#reader;
-    if (reader.complete) return { chunks: [], isLast: true };
-    if (reader.finished) this.#until ??= performance.now() + this.#usageWaitMs;
-    const leftMs = this.#until === undefined ? undefined : Math.max(0, this.#until - performance.now());
-    const packet = await this.#answer.read(leftMs);
-    const chunks: ChatChunk[] = [];
-    try {
-      for (const text of packet === undefined ? this.#splitter.end() : this.#splitter.push(packet)) {
-        for (const chunk of this.#join(reader.read(text))) addChunk(chunks, chunk);
-        if (reader.complete) break;
+  let until: number | undefined;
+  return {
+    /** True once the server's closing record was read. */
+    get isComplete(): boolean {
+      return reader.complete;
+    },
+    /** Reads on. Throws `ProviderError` or the signal's reason only when nothing came before the failure. */
+    async next(): Promise<Packet> {
+      if (reader.complete) return { chunks: [], isLast: true };
+      if (reader.finished) until ??= performance.now() + usageWaitMs;
+      const leftMs = until === undefined ? undefined : Math.max(0, until - performance.now());
+      const packet = await answer.read(leftMs);
+      const chunks: ChatChunk[] = [];
+      try {
+        for (const text of packet === undefined ? splitter.end() : splitter.push(packet)) {
+          for (const chunk of join(reader.read(text))) addChunk(chunks, chunk);
+          if (reader.complete) break;
+        }
+      } catch (error) {
+        return { chunks, isLast: true, failure: error instanceof Error ? error : new Error(String(error)) };
       }
-    } catch (error) {
-      return { chunks, isLast: true, failure: error instanceof Error ? error : new Error(String(error)) };
-    }
-    // People wait for the beginning; what follows may come in larger pieces.
-    if (chunks.length > 0) this.#answer.joinPackets();
-    return { chunks, isLast: packet === undefined || reader.complete };
-  }
-
-  /** The chunks that are known only at the end, `done` last. Throws `ProviderError` for an answer that was cut. */
-  end(): readonly ChatChunk[] {
-    if (this.#lastChunks !== undefined) return this.#lastChunks;
-    const [reader, habits] = [this.#reader, this.#habits];
-    habits.marksEnds ||= reader.complete || reader.finished;
-    const chunks = this.#join(reader.end(this.#answer.isDelimited && !habits.marksEnds));
-    return (this.#lastChunks = chunks.map((chunk) => withNewReason(chunk, habits.unknownReasons)));
-  }
-
-  /** Frees the connection, or closes it when more would follow. */
-  close(): void {
-    this.#answer.end(this.#reader.complete);
-  }
+      // People wait for the beginning; what follows may come in larger pieces.
+      if (chunks.length > 0) answer.joinPackets();
+      return { chunks, isLast: packet === undefined || reader.complete };
+    },
+    /** The chunks that are known only at the end, `done` last. Throws `ProviderError` for an answer that was cut. */
+    end(): readonly ChatChunk[] {
+      if (lastChunks !== undefined) return lastChunks;
+      habits.marksEnds ||= reader.complete || reader.finished;
+      const chunks = join(reader.end(answer.isDelimited && !habits.marksEnds));
+      return (lastChunks = chunks.map((chunk) => withNewReason(chunk, habits.unknownReasons)));
+    },
+    /** Frees the connection, or closes it when more would follow. */
+    close: () => answer.end(reader.complete),
+  };
 }
 
 /** Texts that arrived in one packet are one chunk: each chunk is an event for everyone who reads the answer. */

@@ -57,21 +57,6 @@ export class PacketJoiner {
   }
 }
 
-/** An answer that is being read; only one reader at a time. */
-export interface Answer {
-  /** The server says where the body ends; else it ends with the connection, for whatever reason that is closed. */
-  readonly isDelimited: boolean;
-  /**
-   * The bytes that have arrived; undefined at the end. Throws `ProviderError` once those before a failure are read.
-   * `withinMs` is for a stopped call: silence for so long, or a failure, is its end.
-   */
-  read(withinMs?: number): Promise<Buffer | undefined>;
-  /** From now on, packets that arrive while the event loop is behind are read together. May be called again. */
-  joinPackets(): void;
-  /** Ends the call: a complete answer returns its connection to the pool, any other closes it. Never throws. */
-  end(complete: boolean): void;
-}
-
 /** How much may be buffered for a slow reader before the server is throttled. */
 const MAX_UNREAD_BYTES = 256 * 1024;
 /** Held packets are read at once when they are this long together. */
@@ -88,7 +73,11 @@ interface BodyRules {
   joiner: PacketJoiner;
 }
 
-export class BodyAnswer implements Answer {
+/** An answer that is being read; only one reader at a time. */
+export type Answer = Pick<BodyAnswer, keyof BodyAnswer>;
+
+export class BodyAnswer {
+  /** The server says where the body ends; else it ends with the connection, for whatever reason that is closed. */
   readonly isDelimited: boolean;
   readonly #body: Readable;
   readonly #rules: BodyRules;
@@ -102,7 +91,7 @@ export class BodyAnswer implements Answer {
   /** The unread packets are not read yet: more may join them. */
   #isHeld = false;
 
-  /** `onEnd` is called when the call is over. */
+  /** `onEnd` is called when the call has ended. */
   constructor(body: Readable, rules: BodyRules, onEnd: () => void) {
     this.#body = body;
     this.#rules = rules;
@@ -113,6 +102,10 @@ export class BodyAnswer implements Answer {
     body.on('error', (error) => this.#finish(error));
   }
 
+  /**
+   * The bytes that have arrived; undefined at the end. Throws `ProviderError` once those before a failure are read.
+   * `withinMs` is for a stopped call: silence for so long, or a failure, is its end.
+   */
   async read(withinMs?: number): Promise<Buffer | undefined> {
     const mustWait = this.#unread.length === 0 || this.#isHeld;
     if (mustWait && !this.#isOver) await waitFor((resolve) => (this.#reader = resolve), withinMs);
@@ -128,10 +121,12 @@ export class BodyAnswer implements Answer {
     return packet;
   }
 
+  /** From now on, packets that arrive while the event loop is behind are read together. May be called again. */
   joinPackets(): void {
     this.#mayJoin = true;
   }
 
+  /** Ends the call: a complete answer returns its connection to the pool, any other closes it. Never throws. */
   end(complete: boolean): void {
     this.#unread = [];
     if (this.#isOver) return;

@@ -78,7 +78,7 @@ async function writeChunk(handle: FileHandle, chunk: Uint8Array): Promise<void> 
     await handle.writeFile(chunk);
   } catch (error) {
     if (!['ENOSPC', 'EDQUOT'].includes(errorCode(error))) throw pathError(error, 'the file');
-    const text = 'The disk of the gateway is full: the file was not kept.';
+    const text = 'The disk of the gateway is full: the file was not saved.';
     throw new ToolError('no_space', text, { cause: error });
   }
 }
@@ -168,7 +168,7 @@ function notAFile(filePath: string): ToolError {
 }
 
 function tooLarge(maxBytes: number): ToolError {
-  return new ToolError('too_large', `A file may have at most ${inMegabytes(maxBytes)}.`);
+  return new ToolError('too_large', `Files can be at most ${inMegabytes(maxBytes)} large.`);
 }
 
 /** Folder of the copies in the session's folder. */

@@ -60,7 +60,7 @@ export async function saveFile(workspace: string, filePath: string, content: Buf
   if (name === undefined)
     throw new ToolError('not_a_file', 'The path names the workspace itself, not a file.');
   if (content.length > MAX_FILE_BYTES) {
-    const text = `A file may have at most ${MAX_FILE_BYTES} bytes; this one has ${content.length}.`;
+    const text = `Files can be at most ${MAX_FILE_BYTES} bytes long; this one has ${content.length}.`;
     throw new ToolError('too_large', text);
   }
   await checkRoom(workspace, content.length);

@@ -19,15 +19,15 @@ export const MAX_NAME_BYTES = 255;
 export function pathParts(filePath: string): string[] {
   if (filePath.includes('\0')) throw badPath('A path must not contain NUL characters.');
   if (Buffer.byteLength(filePath) > MAX_PATH_BYTES)
-    throw badPath(`A path may have at most ${MAX_PATH_BYTES} bytes.`);
+    throw badPath(`Paths can be at most ${MAX_PATH_BYTES} bytes long.`);
   if (filePath.startsWith('/') || filePath.startsWith('~') || /^[A-Za-z]:|\\/.test(filePath)) {
     throw badPath('Paths are relative to the workspace, with forward slashes, such as "notes/today.md".');
   }
   const parts = namesIn(filePath);
   if (parts.includes('..')) throw badPath('".." leads out of the workspace.');
-  if (parts.length > MAX_PATH_DEPTH) throw badPath(`A path may have at most ${MAX_PATH_DEPTH} parts.`);
+  if (parts.length > MAX_PATH_DEPTH) throw badPath(`Paths can have at most ${MAX_PATH_DEPTH} parts.`);
   if (parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
-    throw badPath(`A name in a path may have at most ${MAX_NAME_BYTES} bytes.`);
+    throw badPath(`Names in a path can be at most ${MAX_NAME_BYTES} bytes long.`);
   }
   return parts;
 }

@@ -34,15 +34,15 @@ it('says why a file is not shown, and passes on the error when the database is u
   const refused = {
     'a.png': new ToolError('not_found', 'There is no "a.png".'),
     '/etc/passwd': new ToolError('bad_path', 'It leads out of the workspace.'),
-    'b.png': new ToolError('too_large', 'A file may have at most 50 MB.'),
+    'b.png': new ToolError('too_large', 'Files can be at most 50 MB large.'),
   };
   const text = '![x](a.png), ![](/etc/passwd), ![y](b.png)';
   expect(await answerFiles(refused)('f', text, inEnglish)).toEqual({
     media: [],
     content:
       'x (a.png is not shown: there is no such file), (/etc/passwd is not shown: it is not a file of this chat), ' +
-      'y (b.png is not shown: A file may have at most 50 MB)',
+      'y (b.png is not shown: Files can be at most 50 MB large)',
   });
-  const away = new StoreError('unavailable', 'away');
-  await expect(answerFiles({ 'a.png': away })('f', text, inEnglish)).rejects.toBe(away);
+  const unavailable = new StoreError('unavailable', 'unavailable');
+  await expect(answerFiles({ 'a.png': unavailable })('f', text, inEnglish)).rejects.toBe(unavailable);
 });

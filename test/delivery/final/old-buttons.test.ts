@@ -4,7 +4,7 @@ import type { Channel } from '../../../src/protocol/channel.ts';
 import { ChannelError } from '../../../src/protocol/errors.ts';
 import type { SentMessage } from '../../../src/protocol/message.ts';
 import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
-import { BUTTON_TRIES, MAX_OLD_BUTTONS, OldButtons } from '../../../src/delivery/final/old-buttons.ts';
+import { BUTTON_TRIES, MAX_OLD_BUTTONS, createOldButtons } from '../../../src/delivery/final/old-buttons.ts';
 import type { Ledger } from '../../../src/protocol/store/ledger.ts';
 import type { Scheduler } from '../../../src/delivery/rate/scheduler.ts';
 import { partial } from '../../fakes/partial.ts';
@@ -33,7 +33,7 @@ function build(remove: (sent: SentMessage) => Promise<void>, isFree = true) {
     sentParts: (ref) => Promise.resolve(kept.get(ref) ?? []),
     noteSent: (_head, ref, sent) => Promise.resolve(void kept.set(ref, sent) as never),
   });
-  const buttons = new OldButtons(() => scheduler, ledger, clock, silentLog);
+  const buttons = createOldButtons(() => scheduler, ledger, clock, silentLog);
   const channel = {
     name: 'chat',
     removeButtons: (sent: SentMessage) => {

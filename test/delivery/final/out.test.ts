@@ -260,12 +260,12 @@ describe('the lane', () => {
 
   it('finishes a dead letter with its reason and notifies the session', async () => {
     const gateway = buildDelivery();
-    const gone = new StoreError('unavailable', 'the platform stayed away');
+    const gone = new StoreError('unavailable', 'the platform is still unavailable');
     await gateway.delivery.out.onDeadLetter({ ...HEAD, payload: payloadOf('Hello.') }, gone);
     await gateway.delivery.out.onDeadLetter({ ...HEAD, payload: 'garbage' }, gone);
     expect(gateway.dead.map((entry) => entry.error)).toEqual([
-      'the platform stayed away',
-      'the platform stayed away',
+      'the platform is still unavailable',
+      'the platform is still unavailable',
     ]);
     expect(gateway.notices).toMatchObject([{ type: 'notice', code: 'dead_letter', sessionKey: 'fake:1' }]);
     expect(gateway.delivery.counts().dead).toBe(1);

@@ -54,7 +54,7 @@ it('reads the chats again after a reading that failed', async () => {
   const { live, reads, opened } = openTurn();
   const failed = live.refresh();
   await Promise.resolve();
-  reads[0]?.reject(new Error('the database is away'));
+  reads[0]?.reject(new Error('the database is unavailable'));
   await failed;
   const read = live.refresh();
   await Promise.resolve();

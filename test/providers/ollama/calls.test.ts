@@ -53,10 +53,10 @@ describe('calls to Ollama', () => {
       said(ollama, question(content, { onPlace }));
     const all = [ask('first', async () => void places.push('first'))];
     const running = await fake.nextCall();
-    const away = ask('second', () => Promise.reject(new Error('the database is away')));
+    const away = ask('second', () => Promise.reject(new Error('the database is unavailable')));
     all.push(ask('third', async () => void places.push(`third, ${fake.calls.length} before it`)));
     running.release();
-    await expect(away).rejects.toThrow('the database is away');
+    await expect(away).rejects.toThrow('the database is unavailable');
     await Promise.all(all);
     expect(places).toEqual(['third, 1 before it']);
   });

@@ -159,7 +159,7 @@ describe('a turn that grows', () => {
   );
   const note = (n: number): ChatMessage => ({ role: 'system', content: `It is 10:0${n}.` });
 
-  it('begins each request with the bytes of the one before, up to its note', () => {
+  it('begins each request with the bytes of the previous one, up to its note', () => {
     fc.assert(
       fc.property(
         history,
