@@ -8,9 +8,11 @@ import type { AgentEvent } from '../protocol/event.ts';
 import type { Log } from '../protocol/log.ts';
 import {
   MAX_WAITING_NOTES,
+  secretProblem,
   WEBHOOK_EVENTS,
   WEBHOOK_TRIED_MS,
   type WebhookEvent,
+  webhookName,
   webhookNote,
   type WebhookNote,
   type WebhookState,
@@ -21,6 +23,7 @@ import { backoffMs } from '../lib/async/backoff.ts';
 import { createHmac } from 'node:crypto';
 import type { Egress } from '../protocol/agent/tool.ts';
 import { z } from 'zod';
+import { variableName } from '../protocol/settings.ts';
 
 /** Pause after a failed post, in milliseconds: doubles from the first value up to the second. */
 const RETRY_BASE_MS = 5_000;
@@ -253,11 +256,6 @@ async function textOf(
 
 const MAX_WEBHOOKS = 20;
 
-const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
-
-/** Shorter ones can be guessed from one signed request. */
-const MIN_SECRET_CHARS = 16;
-
 const MAX_SESSIONS = 100;
 
 const webhookRule = z.strictObject({
@@ -280,10 +278,9 @@ const webhookRule = z.strictObject({
     )
     .min(1)
     .describe('which: `message_received`, `turn_ended`, `approval_needed`, `approval_decided`'),
-  secretEnv: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
-    .describe('the environment variable with the secret that posts are signed with, at least 16 characters'),
+  secretEnv: variableName().describe(
+    'the environment variable with the secret that posts are signed with, at least 16 characters',
+  ),
   sessions: z
     .array(z.string().min(1).max(200))
     .min(1)
@@ -299,7 +296,7 @@ const webhookRule = z.strictObject({
 
 /** `webhooks` in `config.json`. */
 export const webhooksRule = z
-  .record(z.string().regex(NAME, 'a webhook is named with a-z, 0-9 and "-"'), webhookRule)
+  .record(webhookName, webhookRule)
   .refine((webhooks) => Object.keys(webhooks).length <= MAX_WEBHOOKS, `at most ${MAX_WEBHOOKS} webhooks`)
   .default({});
 
@@ -318,11 +315,9 @@ export function configureWebhooks(
   const errors: string[] = [];
   for (const [name, { secretEnv, ...rest }] of Object.entries(file)) {
     const secret = env[secretEnv];
-    if (secret === undefined)
-      errors.push(`webhooks.${name}.secretEnv: the environment variable ${secretEnv} is not set`);
-    else if (secret.length < MIN_SECRET_CHARS)
-      errors.push(`${secretEnv}: must have at least ${MIN_SECRET_CHARS} characters`);
-    else webhooks.set(name, { ...rest, secret });
+    const problem = secretProblem(`webhooks.${name}.secretEnv`, secretEnv, secret);
+    if (problem !== undefined) errors.push(problem);
+    else if (secret !== undefined) webhooks.set(name, { ...rest, secret });
   }
   return { webhooks, errors };
 }

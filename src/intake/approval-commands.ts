@@ -90,7 +90,15 @@ async function waitingId(approvals: Approvals, session: SessionKey): Promise<str
   return request?.id;
 }
 
-function deciderOf({ userId, senderName, owner, tokenId, address, place = 'group' }: CommandCall): Decider {
+/** The person of a command, who may decide what a plan or a call waits for. */
+export function deciderOf({
+  userId,
+  senderName,
+  owner,
+  tokenId,
+  address,
+  place = 'group',
+}: CommandCall): Decider {
   return { userId, name: senderName, owner, tokenId, approves: true, at: { address, place } };
 }
 

@@ -103,9 +103,8 @@ export function describeDecided(outcome: Decided, say: Say): string {
     case 'settled':
       return describeSettled(outcome.record, say);
     case 'expired':
-      return say('decided.expired');
     case 'unknown':
-      return say('decided.unknown');
+      return say(`decided.${outcome.kind}`);
     case 'elsewhere':
       return say('button.elsewhere');
     case 'forbidden':
@@ -119,12 +118,11 @@ function describeApproved(rule: Extract<Decided, { kind: 'decided' }>['rule'], s
   switch (rule) {
     case undefined:
       return say('decided.approved');
-    case 'stored':
-      return say('decided.rule_stored');
     case 'full':
       return say('decided.rule_full', { most: MAX_APPROVAL_RULES });
+    case 'stored':
     case 'not_offered':
-      return say('decided.rule_not_offered');
+      return say(`decided.rule_${rule}`);
     default:
       return rule satisfies never;
   }

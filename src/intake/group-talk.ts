@@ -13,8 +13,7 @@ import { oneLine } from '../lib/text.ts';
 import { type Say, textRef } from '../protocol/texts/say.ts';
 import { type Command, ON_OR_OFF } from '../protocol/command.ts';
 import { GatewayError } from '../protocol/errors.ts';
-
-type Refusal = Extract<Receipt, { kind: 'refused' }>;
+import type { Refusal } from './replies.ts';
 
 const minutes = (ms: number): number => ms / 60_000;
 

@@ -1,11 +1,10 @@
 /** Which webhooks there are, and what they do. */
 import { z } from 'zod';
+import { secretProblem, webhookName } from '../protocol/operator/webhooks.ts';
+import { variableName } from '../protocol/settings.ts';
 import { type Address, parseAddress } from '../protocol/message.ts';
 
 const MAX_HOOKS = 50;
-const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
-/** Shorter ones can be guessed from one signed request. */
-const MIN_SECRET_CHARS = 16;
 
 const hookRule = z.strictObject({
   kind: z
@@ -14,10 +13,9 @@ const hookRule = z.strictObject({
     })
     .default('signed')
     .describe('how the sender signs; `signed` is the form of docs/http-api.md'),
-  secretEnv: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
-    .describe('the environment variable with the secret that the sender signs with, at least 16 characters'),
+  secretEnv: variableName().describe(
+    'the environment variable with the secret that the sender signs with, at least 16 characters',
+  ),
   timestampHeader: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
@@ -41,7 +39,7 @@ const hookRule = z.strictObject({
 
 /** `hooks` in `config.json`. */
 export const hooksRule = z
-  .record(z.string().regex(NAME, 'a webhook is named with a-z, 0-9 and "-"'), hookRule)
+  .record(webhookName, hookRule)
   .refine((hooks) => Object.keys(hooks).length <= MAX_HOOKS, `at most ${MAX_HOOKS} webhooks`)
   .default({});
 
@@ -62,10 +60,8 @@ export function configureHooks(
   for (const [name, { secretEnv, to, ...rest }] of Object.entries(file)) {
     const secret = env[secretEnv];
     const address = addressIn(to, channels);
-    if (secret === undefined)
-      errors.push(`hooks.${name}.secretEnv: the environment variable ${secretEnv} is not set`);
-    else if (secret.length < MIN_SECRET_CHARS)
-      errors.push(`${secretEnv}: must have at least ${MIN_SECRET_CHARS} characters`);
+    const problem = secretProblem(`hooks.${name}.secretEnv`, secretEnv, secret);
+    if (problem !== undefined) errors.push(problem);
     if (address === undefined)
       errors.push(`hooks.${name}.to: must name a chat of a channel that is on, such as "http:ops"`);
     if (secret !== undefined && address !== undefined) hooks.set(name, { ...rest, secret, address });

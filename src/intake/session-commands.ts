@@ -4,7 +4,7 @@ import { changeSession, type Command } from '../protocol/command.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
 import { type QueueMode, type TryStore, RETRY_REFUSALS } from '../protocol/store/records.ts';
-import { type PlainKey, textRef } from '../protocol/texts/say.ts';
+import { textRef } from '../protocol/texts/say.ts';
 import { describeSources, taints } from '../protocol/agent/risk.ts';
 import type { EventBus } from '../protocol/bus.ts';
 import { readTitle } from '../protocol/sessions/session-list.ts';
@@ -15,26 +15,16 @@ import { addressOf, parseAddress } from '../protocol/message.ts';
 import { tell } from './surfaces/tell.ts';
 import { describeStop, stopSession } from './sessions.ts';
 
-/** Every mode as worded for users. */
-const QUEUE_MODES: Readonly<Record<QueueMode, PlainKey>> = {
-  queue: 'queue.queue',
-  steer: 'queue.steer',
-  interrupt: 'queue.interrupt',
-  collect: 'queue.collect',
-};
+const QUEUE_MODES = ['queue', 'steer', 'interrupt', 'collect'] as const satisfies readonly QueueMode[];
 
 /** Reads a mode. Throws `GatewayError('bad_queue_mode')` that names them all. */
 export function readQueueMode(text: string): QueueMode {
-  const mode = modes().find((name) => name === text.trim().toLowerCase());
+  const mode = QUEUE_MODES.find((name) => name === text.trim().toLowerCase());
   if (mode !== undefined) return mode;
   throw new GatewayError(
     'bad_queue_mode',
-    textRef('queue.unknown', { name: text.slice(0, 80), modes: modes().join(', ') }),
+    textRef('queue.unknown', { name: text.slice(0, 80), modes: QUEUE_MODES.join(', ') }),
   );
-}
-
-function modes(): QueueMode[] {
-  return ['queue', 'steer', 'interrupt', 'collect'] satisfies QueueMode[];
 }
 
 /** Makes the command. It throws `GatewayError` for an unknown mode. */
@@ -47,20 +37,20 @@ export function queueCommand(ledger: Ledger): Command {
       label: 'word.mode',
       description: 'argument.queue',
       required: false,
-      choices: modes(),
+      choices: QUEUE_MODES,
     },
     async run(call) {
       const { session, args, say } = call;
       if (args === '') {
         const { queueMode: current } = (await ledger.session(session)) ?? ledger.newSessions;
-        const lines = modes().map(
-          (mode) => `${mode === current ? '▶' : '·'} ${mode} - ${say(QUEUE_MODES[mode])}`,
+        const lines = QUEUE_MODES.map(
+          (mode) => `${mode === current ? '▶' : '·'} ${mode} - ${say(`queue.${mode}`)}`,
         );
         return [say('queue.now', { mode: current }), ...lines].join('\n');
       }
       const mode = readQueueMode(args);
       await changeSession(ledger, call, { queueMode: mode });
-      return say('queue.changed', { meaning: say(QUEUE_MODES[mode]), mode });
+      return say('queue.changed', { meaning: say(`queue.${mode}`), mode });
     },
   };
 }

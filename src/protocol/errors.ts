@@ -1,6 +1,6 @@
 /** The errors that may leave a module; other errors are converted where they occur. */
 import { hideAddresses } from '../lib/connection-url.ts';
-import { inEnglish, type PlainKey, type Say, textRef, type TextRef, type Value } from './texts/say.ts';
+import { inEnglish, type Say, textRef, type TextRef, type Value } from './texts/say.ts';
 
 /** What an error contains besides its message. */
 export interface ErrorDetails {
@@ -191,30 +191,14 @@ export function readerOf({
   return owner && place === 'private' ? 'operator' : 'person';
 }
 
-/** What people read about a failed model call: nothing about servers, addresses and settings. */
-const MODEL_FAILURES: Readonly<Record<ProviderErrorCode, PlainKey>> = {
-  timeout_first_chunk: 'failure.timeout_first_chunk',
-  timeout_chunk: 'failure.timeout_chunk',
-  context_overflow: 'failure.context_overflow',
-  unavailable: 'failure.unavailable',
-  out_of_memory: 'failure.out_of_memory',
-  rate_limited: 'failure.rate_limited',
-  quota_exceeded: 'failure.quota_exceeded',
-  unauthorized: 'failure.unauthorized',
-  unknown_model: 'failure.unknown_model',
-  bad_request: 'failure.bad_request',
-  bad_response: 'failure.bad_response',
-  aborted: 'failure.aborted',
-};
-
-/** The same when the retry time is known: without advice about that. */
-const WITHOUT_RETRY: Partial<Readonly<Record<ProviderErrorCode, PlainKey>>> = {
-  timeout_first_chunk: 'failure.timeout_first_chunk_plain',
-  timeout_chunk: 'failure.timeout_chunk_plain',
-  unavailable: 'failure.unavailable_plain',
-  out_of_memory: 'failure.out_of_memory_plain',
-  bad_response: 'failure.bad_response_plain',
-};
+/** Model failures whose sentence ends in advice, which is left out where the retry time is known. */
+const WITH_ADVICE = [
+  'timeout_first_chunk',
+  'timeout_chunk',
+  'unavailable',
+  'out_of_memory',
+  'bad_response',
+] as const satisfies readonly ProviderErrorCode[];
 
 /**
  * The only place where an error is worded for a reader. Operators read the message, which names addresses and settings;
@@ -251,11 +235,13 @@ export function messageForPerson(error: GatewayError): TextRef | string {
   return error.message;
 }
 
+/** What people read about a failed model call: nothing about servers, addresses and settings. */
 function failureText({ code, retryAfterMs, forPeople }: ProviderError): TextRef {
   if (forPeople !== undefined) return forPeople;
-  if (retryAfterMs === undefined) return textRef(MODEL_FAILURES[code]);
-  const failure = textRef(WITHOUT_RETRY[code] ?? MODEL_FAILURES[code]);
-  return textRef('failure.try_in', { what: failure, time: timeText(retryAfterMs) });
+  if (retryAfterMs === undefined) return textRef(`failure.${code}`);
+  const withAdvice = WITH_ADVICE.find((one) => one === code);
+  const what = textRef(withAdvice === undefined ? `failure.${code}` : `failure.${withAdvice}_plain`);
+  return textRef('failure.try_in', { what, time: timeText(retryAfterMs) });
 }
 
 /** A time to wait, rounded up: seconds below two minutes, minutes below two hours, then hours. */

@@ -1,6 +1,6 @@
 /** Settings: files that people write, and their current values, which may change while the gateway runs. */
 import { type TextRef, textRef } from './texts/say.ts';
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /** A field of a file, from the top: `['access', 'telegram', 'allow', 0]`. */
 export type FieldPath = readonly PropertyKey[];
@@ -54,6 +54,11 @@ export interface SettingsReport {
   errors: readonly string[];
   /** Changed fields that take effect after a restart. */
   needsRestart: readonly string[];
+}
+
+/** The name of an environment variable, as a field of a settings file. */
+export function variableName() {
+  return z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable');
 }
 
 /** A part of the settings; for the same object it always returns the same part. */

@@ -1,5 +1,6 @@
 /** A kind of model server: what `config.json` may say about one, and how its provider is made. */
 import { z } from 'zod';
+import { variableName } from '../protocol/settings.ts';
 import type { LLMProvider } from '../protocol/agent/provider.ts';
 import type { PlainKey } from '../protocol/texts/say.ts';
 
@@ -61,8 +62,6 @@ export interface ProviderKind {
   create(server: ServerOptions, settings: Record<string, unknown>): Promise<LLMProvider>;
 }
 
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
-
 /** The fields that every kind has; a kind extends them. */
 export function settingsFor<Kind extends string>(kind: Kind) {
   return z.strictObject({
@@ -72,9 +71,7 @@ export function settingsFor<Kind extends string>(kind: Kind) {
       .refine(withoutCredentials, 'must hold no user or password: name the variable of a key in apiKeyEnv')
       .optional()
       .describe('address of the server; for `openai` the one where its API begins, usually ending in `/v1`'),
-    apiKeyEnv: z
-      .string()
-      .regex(VARIABLE, 'must be the name of an environment variable')
+    apiKeyEnv: variableName()
       .optional()
       .describe('environment variable that holds the key of the server; the key itself is never in the file'),
     concurrency: z

@@ -59,7 +59,7 @@ it('does not save a fact twice, by the key of its call or by its text', async ()
   expect(await run({ action: 'save', text: 'Likes tea' }, { callKey: 'turn.1.0' })).toContain(
     'already saved',
   );
-  expect(await run({ action: 'save', text: 'Likes tea' })).toContain('already known');
+  expect(await run({ action: 'save', text: 'Likes tea' })).toContain('already saved');
   expect(kept).toHaveLength(1);
 });
 

@@ -11,7 +11,7 @@ import {
 import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
 import { type Address, addressOf, parseAddress } from '../../protocol/message.ts';
-import { type PlainKey, textRef } from '../../protocol/texts/say.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 
 type Channels = ReadonlyMap<string, Channel>;
 
@@ -88,12 +88,6 @@ function chatOf(address: Address): Address {
   return addressOf({ channel, chatId });
 }
 
-const MEANING: Record<StreamMode, PlainKey> = {
-  draft: 'stream.draft',
-  edit: 'stream.edit',
-  off: 'stream.off',
-};
-
 /** Creates the command `/stream`. */
 export function createStreamCommand(channels: Channels, chatSettings: ChatSettingStore): Command {
   return {
@@ -107,13 +101,13 @@ export function createStreamCommand(channels: Channels, chatSettings: ChatSettin
       if (args === '') {
         const mode = await modeOf(channels, chatSettings, address);
         const choices = modes.map((one) => `${say.command('stream')} ${one}`).join(', ');
-        return say('stream.now', { how: say(MEANING[mode]), mode, choices });
+        return say('stream.now', { how: say(`stream.${mode}`), mode, choices });
       }
       const mode = modes.find((one) => one === args.toLowerCase());
       if (mode === undefined)
         throw new GatewayError('bad_stream_mode', textRef('stream.unknown', { modes: modes.join(', ') }));
       await chatSettings.setChatSetting(chatOf(address), STREAM_SETTING, mode);
-      return say('stream.changed', { how: say(MEANING[mode]) });
+      return say('stream.changed', { how: say(`stream.${mode}`) });
     },
   };
 }

@@ -237,7 +237,7 @@ function isRefusal(error: unknown): error is ChannelError {
 export function createSchedulers(clock: Clock, isLeased: () => boolean) {
   const byChannel = new Map<string, Scheduler>();
   return {
-    of({ name, capabilities }: Channel): Scheduler {
+    of: ({ name, capabilities }: Channel): Scheduler => {
       const scheduler = byChannel.get(name) ?? new Scheduler(clock, capabilities.rates, isLeased);
       byChannel.set(name, scheduler);
       return scheduler;

@@ -19,7 +19,7 @@ import {
   type PlanRecord,
   type PlanStore,
 } from '../../protocol/agent/plan-store.ts';
-import { inEnglish, type PlainKey, type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
+import { inEnglish, type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
 import type { ForwardedMessage } from '../../protocol/receive.ts';
 
 /** The changes of a request: computed from the current steps if they cannot be known earlier. */
@@ -140,13 +140,6 @@ interface AskedRun {
   say?: Say | undefined;
 }
 
-/** What the message of a run says; the plan itself follows it in the context. */
-const MESSAGES: Readonly<Record<ExecutionMode, PlainKey>> = {
-  planner: 'plan.say_planner',
-  agentic: 'plan.say_agentic',
-  teacher: 'plan.say_teacher',
-};
-
 /**
  * A run of the plan, or of the plan that this one is a run of. Throws `GatewayError`: `already_running`,
  * `plan_changed`, `plan_started` for a run that has started, `plan_unchanged` for a plan that cannot run.
@@ -170,7 +163,8 @@ export async function startPlan(
   const mode = request.mode ?? plan.mode;
   const { say = inEnglish } = request;
   return {
-    content: say(MESSAGES[mode]),
+    // The plan itself follows in the context.
+    content: say(`plan.say_${mode}`),
     options: { mode, plan: { id: plan.id, version: versionOf(plan), run } },
   };
 }

@@ -6,7 +6,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { Address, SessionKey } from '../../protocol/message.ts';
 import { type ExecutionMode, MODES, readMode } from '../../protocol/agent/plan.ts';
 import { planningOf, toolsOf } from '../../protocol/agent/profile.ts';
-import { type PlainKey, type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
+import { type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
 
 /** Where someone writes, and the profile that the message itself names. */
 interface Asker {
@@ -15,13 +15,6 @@ interface Asker {
   userId: string;
   profileId?: string | undefined;
 }
-
-/** Each mode as worded for users. */
-const ABOUT: Readonly<Record<ExecutionMode, PlainKey>> = {
-  planner: 'mode.planner',
-  teacher: 'mode.teacher',
-  agentic: 'mode.agentic',
-};
 
 /** Throws `GatewayError('plan_running')` while a plan of the session runs. */
 export async function refuseWhilePlanRuns(context: IntakeContext, session: SessionKey): Promise<void> {
@@ -51,20 +44,17 @@ export function modeCommand(context: IntakeContext): Command {
       await refuseWhilePlanRuns(context, session);
       await changeSession(context.ledger, call, { mode });
       context.events.emit(session, { type: 'mode_changed', mode });
-      return say('mode.changed', { mode, meaning: say(ABOUT[mode]) });
+      return say('mode.changed', { mode, meaning: say(`mode.${mode}`) });
     },
   };
 }
 
 function describe(mode: ExecutionMode, say: Say): string {
   const lines = MODES.map((one) =>
-    say(one === mode ? 'mode.line_now' : 'mode.line', { mode: one, meaning: say(ABOUT[one]) }),
+    say(one === mode ? 'mode.line_now' : 'mode.line', { mode: one, meaning: say(`mode.${one}`) }),
   );
   return [say('mode.is', { mode }), ...lines].join('\n');
 }
-
-/** Each setting of `planning` as worded for users. */
-const PLANNING = { auto: 'planning.auto', always: 'planning.always' } as const;
 
 /** When plans are made here, and what the model lacks for them. */
 async function describePlanning(context: IntakeContext, place: Asker, say: Say): Promise<string> {
@@ -76,7 +66,7 @@ async function describePlanning(context: IntakeContext, place: Asker, say: Say):
   const noTools = toolsOf(profile).length === 0;
   const asks = planning === 'auto' && (noTools || model?.tools === false);
   return [
-    say('planning.is', { profile: profile.id, planning, meaning: say(PLANNING[planning]) }),
+    say('planning.is', { profile: profile.id, planning, meaning: say(`planning.${planning}`) }),
     ...(noTools ? [say('planning.no_tools')] : []),
     ...(model?.tools === false ? [say('planning.model_without_tools', { model: model.model })] : []),
     ...(asks ? [say('planning.cannot_ask')] : []),

@@ -12,6 +12,7 @@ import {
   readPlanButton,
 } from '../../protocol/agent/plan-store.ts';
 import type { ApprovalDecision } from '../../protocol/store/records.ts';
+import { deciderOf } from '../approval-commands.ts';
 import { describeDecided } from '../approvals.ts';
 import { stopSession } from '../sessions.ts';
 import { modeCommand } from './modes.ts';
@@ -181,7 +182,5 @@ async function startStored(
 async function command(context: IntakeContext, action: PlanAction, call: CommandCall): Promise<string> {
   const record = await context.store.plans.latestPlan(call.session);
   if (record === undefined) return call.say('plan.none_running');
-  const { address, place = 'group', userId, owner, tokenId } = call;
-  const by: Decider = { userId, name: call.senderName, owner, tokenId, at: { address, place } };
-  return (await actOnPlan(context, record, action, { by, say: call.say })).text;
+  return (await actOnPlan(context, record, action, { by: deciderOf(call), say: call.say })).text;
 }

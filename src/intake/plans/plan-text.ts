@@ -1,7 +1,7 @@
 /** Changes of a plan as people write them in a chat: one per line, with the numbers that the card shows. */
-import type { Plan, PlanState, StepEdit } from '../../protocol/agent/plan.ts';
+import type { Plan, StepEdit } from '../../protocol/agent/plan.ts';
 import { MAX_STEP_EDITS } from '../../protocol/agent/plan-edits.ts';
-import { type PlainKey, type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
+import { type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 import type { PlanStore } from '../../protocol/agent/plan-store.ts';
 import { escapeMarkdown } from '../../lib/markdown/references.ts';
@@ -92,14 +92,6 @@ const PLANS_LISTED = 10;
 /** Longest goal in the list, in UTF-16 units. */
 const GOAL_SHOWN = 100;
 
-const STATES: Readonly<Record<PlanState, PlainKey>> = {
-  stored: 'plan.stored',
-  running: 'plan.running',
-  paused: 'plan.paused',
-  completed: 'plan.completed',
-  cancelled: 'plan.state_cancelled',
-};
-
 /** What people read after a change: the current steps. */
 export function describeChange(plan: Plan, say: Say): string {
   const heading = say(plan.state === 'running' ? 'plan.changed_next' : 'plan.changed');
@@ -131,7 +123,8 @@ export async function listPlans(plans: PlanStore, session: SessionKey, say: Say)
 }
 
 function stateOf({ state, runs = 0 }: Plan, say: Say): string {
-  return runs > 0 ? say('plan.run_times', { count: runs }) : say(STATES[state]);
+  if (runs > 0) return say('plan.run_times', { count: runs });
+  return say(state === 'cancelled' ? 'plan.state_cancelled' : `plan.${state}`);
 }
 
 /** Goals and descriptions are plain text. */

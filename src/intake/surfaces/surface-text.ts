@@ -71,20 +71,17 @@ export function describeRefused(entered: Exclude<EnteredCode, { kind: 'asked' }>
   switch (entered.kind) {
     case 'unknown':
       return say('link.unknown', { count: entered.triesLeft });
-    case 'expired':
-      return say('link.expired');
-    case 'used':
-      return say('link.used');
     case 'limited':
       return say('link.limited', { count: Math.max(1, Math.ceil(entered.retryAfterMs / 60_000)) });
-    case 'same':
-      return say('link.same');
     case 'linked':
       return say(entered.giver ? 'link.giver_linked' : 'link.linked');
-    case 'web':
-      return say('link.web');
     case 'full':
       return say('link.full', { most: entered.limit });
+    case 'expired':
+    case 'used':
+    case 'same':
+    case 'web':
+      return say(`link.${entered.kind}`);
     default:
       return entered satisfies never;
   }

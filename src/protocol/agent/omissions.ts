@@ -7,19 +7,20 @@ import { inEnglish, textRef, type TextRef } from '../texts/say.ts';
  * native form of tools, all tools, or a field; or answers without thoughts and calls without signatures (stand-ins are
  * added).
  */
-export type Omission =
-  | 'system_role'
-  | 'tool_schemas'
-  | `tools:${string}`
-  | 'newest_pictures'
-  | 'pictures'
-  | 'echoes'
-  | 'missing_thoughts'
-  | 'missing_signatures'
-  | 'parallel_calls'
-  | 'tool_exchanges'
-  | 'tools'
-  | `field:${string}`;
+export type Omission = (typeof PARTS)[number] | `tools:${string}` | `field:${string}`;
+
+const PARTS = [
+  'system_role',
+  'tool_schemas',
+  'newest_pictures',
+  'pictures',
+  'echoes',
+  'missing_thoughts',
+  'missing_signatures',
+  'parallel_calls',
+  'tool_exchanges',
+  'tools',
+] as const;
 
 /** What the server of a model is not sent now. */
 export interface ModelOmissions {
@@ -48,32 +49,11 @@ export function omissionSentence({ model, omissions }: ModelOmissions): string {
 
 /** What is missing, as an item of a list. */
 export function omissionText(omission: Omission): TextRef {
-  switch (omission) {
-    case 'system_role':
-      return textRef('omission.system_role');
-    case 'tool_schemas':
-      return textRef('omission.tool_schemas');
-    case 'newest_pictures':
-      return textRef('omission.newest_pictures');
-    case 'pictures':
-      return textRef('omission.pictures');
-    case 'echoes':
-      return textRef('omission.echoes');
-    case 'missing_thoughts':
-      return textRef('omission.missing_thoughts');
-    case 'missing_signatures':
-      return textRef('omission.missing_signatures');
-    case 'parallel_calls':
-      return textRef('omission.parallel_calls');
-    case 'tool_exchanges':
-      return textRef('omission.tool_exchanges');
-    case 'tools':
-      return textRef('omission.tools');
-    default:
-      return omission.startsWith(FIELD)
-        ? textRef('omission.field', { field: omission.slice(FIELD.length) })
-        : textRef('omission.server_tools', { server: omission.slice(SERVER.length) });
-  }
+  const part = PARTS.find((one) => one === omission);
+  if (part !== undefined) return textRef(`omission.${part}`);
+  const field = fieldOf(omission);
+  if (field !== undefined) return textRef('omission.field', { field });
+  return textRef('omission.server_tools', { server: omission.slice(SERVER.length) });
 }
 
 /** A window below this has room for little more than the system prompt and the tools, in tokens. */

@@ -13,6 +13,25 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
+/** The name of a webhook, in either direction. */
+export const webhookName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'a webhook is named with a-z, 0-9 and "-"');
+
+/** Shorter ones can be guessed from one signed request. */
+const MIN_SECRET_CHARS = 16;
+
+/** What is wrong with a webhook's secret, the value of this variable, which the field names. */
+export function secretProblem(
+  field: string,
+  variable: string,
+  secret: string | undefined,
+): string | undefined {
+  if (secret === undefined) return `${field}: the environment variable ${variable} is not set`;
+  if (secret.length >= MIN_SECRET_CHARS) return undefined;
+  return `${variable}: must have at least ${MIN_SECRET_CHARS} characters`;
+}
+
 /** Notes of one webhook that may wait for its receiver; beyond that new ones are dropped, which is logged. */
 export const MAX_WAITING_NOTES = 10_000;
 /** A note that fails when older than this becomes a dead letter, in milliseconds. */

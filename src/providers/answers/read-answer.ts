@@ -91,9 +91,7 @@ export async function readWhole(answer: Answer): Promise<string> {
 
 /** The error for an answer that ended before it was complete. */
 export function endedEarly(): ProviderError {
-  return new ProviderError('bad_response', textRef('provider.ended_early'), {
-    retryable: true,
-  });
+  return new ProviderError('bad_response', textRef('provider.ended_early'), { retryable: true });
 }
 
 /** Lines without their newline. A character is never cut: a newline's byte occurs in no other character. */

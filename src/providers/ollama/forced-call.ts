@@ -12,7 +12,8 @@ import type {
 import { ProviderError } from '../../protocol/errors.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import { createCallMaker, type MakeToolCall, offeredTools } from '../answers/tool-calls.ts';
-import { isJsonObject } from '../../lib/json/json.ts';
+import { fieldsOf } from '../answers/read-fields.ts';
+import { parseJson } from '../../lib/json/json.ts';
 import { wireSchema } from '../../lib/json/wire-schema.ts';
 
 /** The request to send instead, and the reader that turns its answer into the call. */
@@ -91,25 +92,13 @@ async function* readCall(
 }
 
 function toCall(text: string, tool: string | undefined, makeCall: MakeToolCall): ToolCall {
-  const value = objectIn(text);
-  const args =
-    tool === undefined ? (isJsonObject(value?.['arguments']) ? value['arguments'] : undefined) : value;
+  // A text that was cut off by the token limit is returned as it arrived.
+  const value = fieldsOf(parseJson(text));
+  const args = tool === undefined ? fieldsOf(value?.['arguments']) : value;
   const name = tool ?? value?.['name'];
   if (typeof name !== 'string') {
-    throw new ProviderError('bad_response', textRef('provider.no_call'), {
-      retryable: true,
-    });
+    throw new ProviderError('bad_response', textRef('provider.no_call'), { retryable: true });
   }
   const call = makeCall({ name, args });
   return args === undefined ? { ...call, malformed: text } : call;
-}
-
-function objectIn(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    // Cut off by the token limit: the caller gets the text as it arrived.
-    return undefined;
-  }
 }

@@ -9,6 +9,7 @@ import {
   MAX_DOCUMENT_BYTES,
   type OnRecord,
 } from '../answers/read-answer.ts';
+import { parseJson } from '../../lib/json/json.ts';
 import { type Fields, fieldsOf, listOf } from '../answers/read-fields.ts';
 import { statusIn } from '../refusals.ts';
 import type { MakeToolCall } from '../answers/tool-calls.ts';
@@ -172,13 +173,9 @@ function tooLong(): ProviderError {
 
 /** Undefined for text that is not JSON, or not yet. Throws for JSON that is not an object. */
 function parseObject(data: string): Fields | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    // Perhaps the rest follows on the next line; the caller says so if not.
-    return undefined;
-  }
+  const value = parseJson(data);
+  // Perhaps the rest follows on the next line; the caller says so if not.
+  if (value === undefined) return undefined;
   const event = fieldsOf(value);
   if (event !== undefined) return event;
   throw new ProviderError('bad_response', textRef('provider.no_object'));

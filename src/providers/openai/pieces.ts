@@ -13,6 +13,7 @@ import {
   wordOf,
 } from '../answers/read-fields.ts';
 import { jsonText, type MakeToolCall } from '../answers/tool-calls.ts';
+import { parseJson } from '../../lib/json/json.ts';
 import { createEchoPieces, type EchoTarget, extraOf } from './echo.ts';
 
 /** How much the tool calls of one answer may hold, in characters; their parts may arrive one character at a time. */
@@ -202,15 +203,9 @@ function isNext(
   return text !== '' && growing.name !== '' && isJson(growing.text);
 }
 
+/** False for a call that is incomplete so far. */
 function isJson(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    // An incomplete call so far.
-    return false;
-  }
+  return text.trimEnd().endsWith('}') && parseJson(text) !== undefined;
 }
 
 function argumentText(value: unknown): string {

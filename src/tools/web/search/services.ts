@@ -1,5 +1,6 @@
 /** The list of kinds of search services, one line each, and what the configuration says about the one in use. */
 import { z } from 'zod';
+import { variableName } from '../../../protocol/settings.ts';
 import { stripEnd } from '../../../lib/text.ts';
 import { brave } from './brave.ts';
 import type { SearchKind, SearchPlace } from './kind.ts';
@@ -26,9 +27,7 @@ export const searchRule = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an http or https URL such as http://127.0.0.1:8888' })
     .optional()
     .describe("its address, which may be a private one; needed for `searxng`, else the service's own"),
-  apiKeyEnv: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
+  apiKeyEnv: variableName()
     .optional()
     .describe(
       `the environment variable with its key; unset = ${variables.map((name) => `\`${name}\``).join(', ')} by kind, none for \`searxng\``,
