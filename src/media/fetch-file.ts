@@ -41,8 +41,8 @@ export interface FetchedFile {
 }
 
 /**
- * The file with its bytes, which belongs at `path` in the folder. If it exists under its name, it was fetched before: by an attempt that ended in a crash, or
- * by the channel that received it. Throws `GatewayError`, or the signal's reason.
+ * The file with its bytes, at `path` in the folder. If it exists there, an interrupted attempt or the receiving channel
+ * has fetched it. Throws `GatewayError`, or the signal's reason.
  */
 export async function fetchFile(
   { channels, files }: MediaContext,

@@ -1,6 +1,6 @@
 /**
- * The `speech:` lanes: an answer whose text is stored is spoken into a file of the session, which is then posted once.
- * The text never waits for it, and it survives a crash: the file has the turn's name, the post its reference.
+ * The `speech:` lanes: a stored answer is spoken into a file of the session, which is then posted once. The text never
+ * waits for it. After a crash, the file's name and the post's reference identify both.
  */
 import { z } from 'zod';
 import type { EventBus, LaneHandler } from '../protocol/bus.ts';

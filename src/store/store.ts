@@ -78,10 +78,7 @@ export interface UseOptions {
   newSessions?: SessionStart | undefined;
 }
 
-/**
- * Connections used only for notes of platform ids: a crash between a platform's answer and its note doubles the
- * message.
- */
+/** Connections for notes of platform ids alone: a crash before such a note sends the message twice. */
 const NOTE_CONNECTIONS = 1;
 
 /** Opens the store in a running database; `migrate` brings its tables up to date first. Throws like `openStore`. */

@@ -2,9 +2,7 @@
 import { backoffMs } from './backoff.ts';
 import { sleep } from './sleep.ts';
 
-/**
- * Attempts in total, and the waits between them in milliseconds; a longer wait that the other side asks for is kept.
- */
+/** Attempts in total, and the waits between them in milliseconds, unless the other side asks for longer ones. */
 const MAX_TRIES = 6;
 const BASE_MS = 500;
 const CAP_MS = 30_000;

@@ -9,10 +9,7 @@ import type { Refusal, SentPrompt, TimelineLine, TurnExplanation } from '../../p
 import { duration, isPlainKey, whole } from './explain.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
 
-/**
- * Runs `parley trace` and returns the text to print. Throws `GatewayError`: `usage`, or `unknown_turn` when nothing is
- * known about the id; `StoreError` from the store.
- */
+/** Runs `parley trace`. Throws `GatewayError`: `usage`, `unknown_turn`; and `StoreError`. */
 export async function traceCommand(traces: Traces, args: readonly string[]): Promise<string> {
   const prompt = args.includes('--prompt');
   const [id = 'last', ...more] = args.filter((argument) => argument !== '--prompt');

@@ -8,10 +8,7 @@ import type { McpServerStatus } from '../agent/tool.ts';
 /** What a gateway started with. */
 export interface NodeSettings {
   version: string;
-  /**
-   * By the name of a variable or a field of `config.json`: a digest of its value, which reveals only whether two
-   * differ.
-   */
+  /** By variable or field of `config.json`: a digest that reveals only whether two values differ. */
   digests: Readonly<Record<string, string>>;
 }
 

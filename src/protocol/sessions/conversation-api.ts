@@ -32,9 +32,9 @@ export interface SessionChoices {
 /** For sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
 export interface ConversationApi {
   /**
-   * Makes a session that starts as this one was at a message (`ForkStore.fork`), with copies of all its current files.
-   * It has the owner of the session, or belongs to the caller for a session of a chat. `id` is its key after `http:`.
-   * Throws `GatewayError`: `bad_title`, `message_not_found`, `storage_full`.
+   * Makes a session that starts as this one was at a message (`ForkStore.fork`), with copies of its current files, for its
+   * owner, or for the caller if it is a chat's. `id` is its key after `http:`. Throws `GatewayError`: `bad_title`,
+   * `message_not_found`, `storage_full`.
    */
   fork(
     caller: Caller,
@@ -50,17 +50,14 @@ export interface ConversationApi {
   /** What the caller may choose for a session with this profile; in English, or worded by `say`. */
   choices(caller: Caller, profileId: string | undefined, say?: Say): Promise<SessionChoices>;
   /**
-   * Checks what the caller chose for a session that does not exist yet. Throws `GatewayError`: `forbidden`, `unknown_model`,
+   * Checks what the caller chose for a new session. Throws `GatewayError`: `forbidden`, `unknown_model`,
    * `unknown_profile`, `bad_mode`.
    */
   checkChoice(
     caller: Caller,
     asked: { profileId?: string; model?: string; mode?: string },
   ): Promise<SessionChoice>;
-  /**
-   * Lets the model read this turn, among all answers to its question (`TryStore.choose`). Throws
-   * `GatewayError('not_changed')`.
-   */
+  /** Lets the model read this answer to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
   choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
   /** Where `/new` began new conversations, behind the messages `from`…`before` - 1 (`ContextStore.resets`). */
   resets(
@@ -71,9 +68,8 @@ export interface ConversationApi {
   /** What is waiting behind the running turn. */
   queue(caller: Caller, key: SessionKey): Promise<WaitingQueue | undefined>;
   /**
-   * Edits a waiting message (only the caller's own), drops it, or makes it next and ends the running turn for it;
-   * returns what is waiting then. Throws `GatewayError`: `not_waiting`, `not_editable`, `empty_message`,
-   * `message_too_large`.
+   * Edits a waiting message (only the caller's own), drops it, or makes it next and ends the running turn; returns what
+   * waits then. Throws `GatewayError`: `not_waiting`, `not_editable`, `empty_message`, `message_too_large`.
    */
   changeWaiting(
     caller: Caller,
@@ -83,9 +79,7 @@ export interface ConversationApi {
   ): Promise<WaitingQueue | undefined>;
 }
 
-/**
- * Turns that a fork copies: the newest ones before its message. Older ones are left out, and their number is reported.
- */
+/** Turns that a fork copies, the newest before its message. Older ones are left out and counted. */
 export const MAX_FORKED_TURNS = 1_000;
 
 /** A request for a fork. */
@@ -115,10 +109,9 @@ export interface Fork {
 /** Throws only `StoreError`. */
 export interface ForkStore {
   /**
-   * Copies the settings of a session and its finished turns whose messages are all at or before `seq`, up to the first
-   * one for which that is not true: their messages, and all that the model reads of them, with tool results and the
-   * last summary. Approvals, plans, schedules, notes, traces and usage stay with the source. Nothing is run. Undefined
-   * when the source is gone or has no such message. Safe to repeat.
+   * Copies a session's settings and its finished turns up to the first with a message after `seq`: their messages and all
+   * that the model reads of them. Approvals, plans, schedules, notes, traces and usage stay with the source. Undefined if
+   * the source is gone or has no such message. Safe to repeat.
    */
   fork(request: ForkRequest): Promise<Fork | undefined>;
   /** Records a folder whose fork was not made as removed, with the files of it that nodes share. */
@@ -148,10 +141,7 @@ export interface WaitingQueue {
 /** The result of a change: `begun` when the message is no longer waiting. */
 export type WaitingChange = 'changed' | 'begun';
 
-/**
- * Changes hold the lane's lock, so that a message is either changed or taken as a whole. Throws only `StoreError`; each
- * is safe to repeat.
- */
+/** Changes hold the lane's lock: a message is changed or taken as a whole. Throws only `StoreError`; safe to repeat. */
 export interface WaitingStore {
   /** All waiting ones, at most `MAX_PENDING`. */
   waiting(session: SessionKey): Promise<WaitingQueue>;

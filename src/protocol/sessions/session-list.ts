@@ -106,8 +106,8 @@ export function readFormat(name: string): TranscriptFormat {
 }
 
 /**
- * The session with its messages, and where `/new` began new conversations, in pieces. Files of messages are named, not
- * included. Throws what the source throws.
+ * The session with its messages and the places of `/new`, in pieces. Files are named, not included. Throws what the source
+ * throws.
  */
 export async function* transcriptOf(
   session: SessionRecord,

@@ -5,9 +5,7 @@ import type { Address, SessionKey } from '../message.ts';
 /** Most surfaces of one session. */
 export const MAX_SURFACES = 8;
 
-/**
- * How many of a chat's previous conversations are remembered: messages that its platform repeats are looked up in them.
- */
+/** Previous conversations of a chat that are remembered, to recognize messages that its platform repeats. */
 export const MAX_EARLIER_SESSIONS = 8;
 /** How long a code can be entered and agreed to, in milliseconds. */
 export const LINK_CODE_MS = 10 * 60_000;
@@ -44,8 +42,8 @@ export interface OpenLink {
 }
 
 /**
- * The chat whose conversation continues, and the one that joins it. A chat on the web keeps its own, because its
- * clients refer to its session; otherwise the one that gave the code does.
+ * The chat whose conversation continues, and the one that joins it. A chat on the web keeps its own, because clients refer
+ * to its session; otherwise the giver of the code does.
  */
 export function sidesOf({ from, to }: Pick<OpenLink, 'from' | 'to'>): {
   host: SurfaceEnd;
@@ -66,10 +64,7 @@ export type EnteredCode =
   | { kind: 'limited'; retryAfterMs: number; reached: boolean }
   /** The chat that gave the code, or one that already shares its session. */
   | { kind: 'same' }
-  /**
-   * This chat shares another session; `giver`: it is the chat that gave the code, which cannot leave it without being
-   * asked.
-   */
+  /** This chat shares another session. `giver`: it gave the code, and cannot leave that session without being asked. */
   | { kind: 'linked'; giver: boolean }
   /** Both chats are on the web, where each session is separate. */
   | { kind: 'web' }
@@ -109,8 +104,8 @@ export interface SurfaceStore {
   /** The newest link that waits for this chat or for its other side; undefined = none. */
   openLink(address: Address): Promise<OpenLink | undefined>;
   /**
-   * Agrees for one side of the newest open link of this chat, or of the one with this `id`; with both sides agreed they
-   * share the session from then on.
+   * Agrees for one side of the newest open link of this chat, or of the one with this `id`; once both agree they share the
+   * session.
    */
   agree(by: {
     address: Address;
@@ -120,10 +115,7 @@ export interface SurfaceStore {
   }): Promise<AgreedLink>;
   /** Ends the newest open link of this chat, or the one with this `id`; undefined when there is none. */
   decline(address: Address, id?: string): Promise<OpenLink | undefined>;
-  /**
-   * Separates a chat: it returns to the conversation that it had before, or starts a new one if it had none of its own.
-   * Undefined when it shares no session.
-   */
+  /** Separates a chat: it returns to its earlier conversation, or starts one. Undefined if it shares no session. */
   leave(address: Address): Promise<LeftSurface | undefined>;
 }
 
@@ -144,10 +136,7 @@ export interface GivenCode {
 
 /** The chats of a session over HTTP; undefined for a session that the caller may not see. Throws `GatewayError`. */
 export interface SurfaceApi {
-  /**
-   * The chats that share the session, oldest first, and the other side of a link that is waiting for this one's
-   * agreement.
-   */
+  /** The chats that share the session, oldest first, and the other side of a link that waits for this one. */
   list(
     caller: Caller,
     key: SessionKey,
@@ -164,7 +153,7 @@ export interface SurfaceApi {
     code: string,
   ): Promise<{ asks: SurfaceEnd & { id: string }; again: boolean } | undefined>;
   /**
-   * Agrees to, or declines, what a code was given or entered for here. `link` is the code, or the id of the link. Throws
+   * Agrees to, or declines, a code given or entered here; `link` is the code or the link's id. Throws
    * `GatewayError('not_asked')`.
    */
   answer(
@@ -177,10 +166,7 @@ export interface SurfaceApi {
   separate(caller: Caller, key: SessionKey, address: string): Promise<LeftSurface | undefined>;
 }
 
-/**
- * Separates a chat that the bot can no longer write to, and notifies the others. False when it shares no session.
- * Throws only `StoreError`.
- */
+/** Separates a chat that blocks the bot, and notifies the others. False if it shares no session. Throws `StoreError`. */
 export type DropSurface = (address: Address) => Promise<boolean>;
 
 /** The ref under which the answer of a turn is delivered to a surface other than the one it was asked on. */

@@ -69,10 +69,7 @@ export interface TurnPayload {
   options?: CallerOptions | undefined;
   /** How often its text was changed while it waited. */
   edited?: number | undefined;
-  /**
-   * The sender was an owner when the message was accepted. For the prompt: permissions are looked up when they are
-   * used.
-   */
+  /** For the prompt: permissions are looked up when they are used. */
   isOwner?: boolean | undefined;
 }
 
@@ -102,12 +99,12 @@ export interface ContextStore {
   /** Those behind the messages `from`…`before` - 1 of a session, oldest first; without `before`, to the end. */
   resets(session: SessionKey, span: { from: number; before?: number | undefined }): Promise<ContextReset[]>;
   /**
-   * What the next turn of the session would read: the last summary since `/new`, then the newest rows of finished turns
-   * after it, at most `limit`, oldest first. Read by index: the cost does not grow with the session's age.
+   * What the next turn would read: the last summary since `/new`, then the newest rows of finished turns, at most `limit`,
+   * oldest first. Read by index, whatever the session's age.
    */
   unsummarized(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
   /**
-   * Stores the summary and marks the rows it replaces, in one statement. False, without a change, when one of the rows is
+   * Stores the summary and marks the rows it replaces, in one statement. False, without a change, if one of them is
    * deleted, already summarized, or of an unfinished turn.
    */
   summarize(session: SessionKey, range: SummaryRange): Promise<boolean>;

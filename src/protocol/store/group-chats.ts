@@ -1,7 +1,4 @@
-/**
- * What is stored about groups besides their turns: what people say there without naming the bot, and how often other
- * bots are answered.
- */
+/** What is stored about groups besides their turns: messages that do not mention the bot, and turns caused by bots. */
 import type { Address, Place, SessionKey } from '../message.ts';
 
 /** Messages of a session kept without a turn; the oldest is dropped. */
@@ -20,10 +17,7 @@ export interface ObservedMessage {
   content: string;
 }
 
-/**
- * The turns that bots have caused in a chat, at epoch milliseconds, and until when it is quiet, starting with the
- * message `id`.
- */
+/** Turns caused by bots in a chat, at epoch milliseconds, and until when it is quiet, from the message `id` on. */
 export interface BotTalk {
   turns: { id: string; at: number }[];
   quiet?: { id: string; until: number } | undefined;
@@ -74,8 +68,8 @@ export interface DeletedMessages extends Pick<Place, 'channel'> {
 }
 
 /**
- * Takes back the questions among them whose turns have not begun, and forgets what was only observed; others stay. The same deletion twice acts once. Throws
- * only `StoreError`.
+ * Takes back questions whose turns have not begun, and forgets observed messages. Safe to repeat. Throws only
+ * `StoreError`.
  */
 export type NoteDeleted = (deleted: DeletedMessages) => Promise<void>;
 

@@ -33,9 +33,7 @@ export interface TodoStore {
   todos(session: SessionKey): Promise<Todo[]>;
   /** Replaces the whole list. */
   setTodos(session: SessionKey, items: readonly Todo[]): Promise<void>;
-  /**
-   * Changes the item at `index` (from 0) and nothing else; returns the new list, undefined when there is no such item.
-   */
+  /** Changes the item at `index` (from 0); returns the new list, undefined if there is no such item. */
   changeTodo(
     session: SessionKey,
     index: number,
@@ -117,10 +115,7 @@ export interface Remembered {
 
 /** A fact to store. */
 export interface NewMemory {
-  /**
-   * The same in every attempt of a call. The part before its first slash names the turn, and is the same for all facts
-   * of that turn.
-   */
+  /** The same in every attempt of a call. The part before its first slash names the turn. */
   key: string;
   text: string;
   session: SessionKey;
@@ -130,10 +125,9 @@ export interface NewMemory {
 /** Throws only `StoreError`. */
 export interface MemoryStore {
   /**
-   * Stores a fact; a repeated `key`, or a repeated text of that user, changes nothing. Beyond `MAX_MEMORIES` the
-   * oldest verified fact is deleted, beyond `MAX_UNVERIFIED_MEMORIES` the oldest unverified one. Throws
-   * `StoreError('memory_too_long')` beyond `MAX_MEMORY_CHARS`, `StoreError('too_many_memories')` beyond
-   * `MAX_UNVERIFIED_PER_TURN`.
+   * Stores a fact; a repeated `key` or text of that user changes nothing. Beyond `MAX_MEMORIES` (unverified ones:
+   * `MAX_UNVERIFIED_MEMORIES`) the oldest of its kind is deleted. Throws `StoreError`: `memory_too_long`,
+   * `too_many_memories` beyond `MAX_UNVERIFIED_PER_TURN`.
    */
   remember(user: UserId, fact: NewMemory): Promise<Remembered>;
   /** The facts that match best (full text), best first. */

@@ -32,13 +32,13 @@ export interface MessageRecord {
 }
 
 /**
- * A row's content in `context`: what the model sees, and also the journal of a turn. `iteration` 0 contains the user's
- * message; iteration n ≥ 1 the n-th model answer (part 0) and its tool calls' intents and results, by call index.
+ * A row in `context`: what the model sees, and a turn's journal. `iteration` 0 has the user's message; iteration n ≥ 1
+ * the n-th model answer (part 0) and its tool calls' intents and results, by call index.
  */
 export type ContextEntry =
   /**
-   * `author` is who typed the text (`authorOf`), and `typed` their own part of it if there are others, such as a quote
-   * or files; `laneSeq` is the place in the lane of a message that joined the running turn.
+   * `author` typed the text (`authorOf`), and `typed` is their part of it besides quotes or files; `laneSeq` is the lane
+   * place of a message that joined the running turn.
    */
   | {
       kind: 'user';
@@ -104,15 +104,12 @@ export type ContextEntry =
       spent?: UsageOfOtherCalls | undefined;
     };
 
-/**
- * Usage by model of calls without their own row (failed ones, and those outside the conversation) since the last row
- * that has this field.
- */
+/** Usage by model of calls without their own row (failed, or outside the conversation) since the last row with it. */
 export type UsageOfOtherCalls = readonly ModelUsage[];
 
 /**
- * Rows from this iteration on are steps of a plan: the n-th run of a step has the iterations from n times this number. Only
- * their own turn reads them, and summarizes them for later turns.
+ * Rows from this iteration on are steps of a plan: the n-th run of a step starts at n times this number. Only their own
+ * turn reads them, and summarizes them for later turns.
  */
 export const STEP_ITERATIONS = 1_000;
 
@@ -138,9 +135,8 @@ export interface ContextRecord {
 }
 
 /**
- * How to handle a message that arrives while a turn of its session is running: it waits (`queue`), joins the running
- * turn at its next iteration (`steer`), ends the running turn (`interrupt`), or waits a moment for more, so that a
- * burst becomes one message (`collect`).
+ * What happens to a message that arrives during a turn: it waits (`queue`), joins the turn at its next iteration (`steer`),
+ * ends it (`interrupt`), or waits for more, so that a burst becomes one message (`collect`).
  */
 export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 
@@ -189,9 +185,7 @@ export interface OpenedTurn {
   session: SessionRecord;
   /** Rows this turn has already journaled, oldest first; empty at the first start. */
   journal: ContextRecord[];
-  /**
-   * The last summary since `/new`, then the rows of earlier turns after it, at most as many as requested, oldest first.
-   */
+  /** The last summary since `/new`, then rows of later turns, at most as many as requested, oldest first. */
   history: ContextRecord[];
   /** There are memories about the user being answered. */
   remembers: boolean;
@@ -253,9 +247,8 @@ export interface TurnFinish {
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
   /**
-   * The delivery for the other chats of the session, without its place: one each, under `surfaceRef`. Those that have
-   * joined get it if they are private or in `groups` (absent = all); of `shownOn`, those that have left get `separated`
-   * instead.
+   * The delivery for the other chats, under `surfaceRef`: to those that have joined, if private or in `groups` (absent =
+   * all); of `shownOn`, those that have left get `separated` instead.
    */
   elsewhere?:
     | {
@@ -336,9 +329,8 @@ export interface Question {
 }
 
 /**
- * What the model reads of a session. A turn that is left out keeps its messages and its journal; only later turns do
- * not read it. Changes lock the lane and happen only while nothing is running or waiting in it. Throws only
- * `StoreError`.
+ * What the model reads of a session. A turn that is left out keeps its messages and journal. Changes lock the lane, and
+ * happen only while nothing runs or waits in it. Throws only `StoreError`.
  */
 export interface TryStore {
   /** The newest question of a person since `/new` that the model reads. */

@@ -18,10 +18,7 @@ interface WaitingCall<Call, Result> {
   reject: (error: unknown) => void;
 }
 
-/**
- * Makes the function that runs one call. A statement that fails for several calls is repeated for each of them alone, so
- * that a call never fails because of another one. Throws only `StoreError`.
- */
+/** Returns the function that runs one call. If a batch fails, each call is repeated alone. Throws only `StoreError`. */
 export function createBatches<Call, Result>(
   database: Database,
   { keyOf, run }: BatchOptions<Call, Result>,

@@ -1,6 +1,4 @@
-/**
- * The connection pool: one driver for Postgres and for the embedded database, with a size limit and built-in retries.
- */
+/** The connection pool: one driver for Postgres and the embedded database, limited in size, with retries. */
 import postgres from 'postgres';
 import { StoreError } from '../../protocol/errors.ts';
 import { drizzle, type Orm } from './drizzle.ts';
@@ -17,10 +15,7 @@ interface Semaphore {
 /** Connections of one process. */
 const POOL_SIZE = 4;
 
-/**
- * Statements in flight on one connection: those that are sent together wake the server once, and their answers arrive
- * in one read.
- */
+/** Statements in flight on one connection: they wake the server once, and their answers arrive in one read. */
 const PIPELINED = 4;
 
 /** The type `timestamptz`. */
@@ -80,10 +75,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/**
- * Creates a postgres.js client without notices, with its schema first, and without a round trip for type names. Its
- * transactions survive the loss of their connection, those that drizzle begins included.
- */
+/** A postgres.js client for one schema. Its transactions survive the loss of their connection, drizzle's included. */
 export function connect(place: DatabasePlace, max: number, more: postgres.Options<{}> = {}): postgres.Sql {
   const options: postgres.Options<{}> = {
     max,
@@ -120,9 +112,8 @@ function guardTransactions(client: postgres.Sql): postgres.Sql {
 }
 
 /**
- * The result of a transaction's statements, or nothing at all if their connection is gone. In that case the driver
- * itself ends the transaction with an error. After any other error it sends a rollback, which would be written to a
- * socket that no longer exists and end the process.
+ * Never settles if the connection is gone: the driver ends the transaction itself. After any other error it sends a
+ * rollback, which on a socket that no longer exists would end the process.
  */
 async function unlessGone<T>(work: T): Promise<Awaited<T>> {
   try {

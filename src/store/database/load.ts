@@ -6,10 +6,7 @@ import { type Column, quoted, tablesOf } from './dump.ts';
 
 /** A database that is being filled, in one transaction. */
 export interface Loading {
-  /**
-   * The following rows belong to this table. Throws `StoreError('bad_backup')` for a table that does not exist, or
-   * has other columns.
-   */
+  /** The table of the following rows. Throws `StoreError('bad_backup')` if this version has no such table or columns. */
   table(name: string, columns: readonly string[]): void;
   rows(rows: readonly (readonly (string | null)[])[]): Promise<void>;
   /** A session file, for the other nodes of the database; only where nodes share files. */
@@ -20,10 +17,7 @@ export interface Loading {
   close(): Promise<void>;
 }
 
-/**
- * Begins. Throws `StoreError('has_data')` if rows would be lost and `replace` is not set, and `StoreError('in_use')`
- * while a gateway runs with the database.
- */
+/** Throws `StoreError`: `has_data` if rows would be lost without `replace`, `in_use` while a gateway is running. */
 export async function beginLoading(
   place: DatabasePlace,
   { replace }: { replace: boolean },

@@ -9,10 +9,7 @@ import { connect, type DatabasePlace, type Sql } from './database.ts';
 import { drizzle, migrate, readMigrationFiles } from './drizzle.ts';
 import { withRetry } from './retry.ts';
 
-/**
- * Gateways that died keep their lease for ten seconds; how long the start waits, and how often it checks, in
- * milliseconds.
- */
+/** How long a start waits for the leases of dead gateways to expire, and how often it checks, in milliseconds. */
 const LEASE_ENDS_MS = 12_000;
 
 const LOOK_MS = 500;
@@ -35,9 +32,8 @@ const FIRST_WAIT_MS = 900;
 const WAIT_REPORTED_MS = 5_000;
 
 /**
- * Applies missing migrations under an advisory lock. Throws `StoreError`: `schema_newer` if a newer version has migrated
- * the database, `schema_unreleased` if a version before the first release created it, `gateways_run` if others use what
- * would change, `postgres_too_old`, `unavailable`.
+ * Applies missing migrations under an advisory lock. Throws `StoreError`: `schema_newer`, `schema_unreleased` (created
+ * before the first release), `gateways_run` (others use what would change), `postgres_too_old`, `unavailable`.
  */
 export async function migrateDatabase(
   place: DatabasePlace,
@@ -113,10 +109,7 @@ async function refuseOldPostgres(sql: Sql): Promise<void> {
   );
 }
 
-/**
- * The statements that bring this database up to date. Changes nothing in a database whose journal contains a
- * migration that this program does not have: throws `StoreError`.
- */
+/** The statements that bring this database up to date. Throws `StoreError` if it has a migration unknown to this version. */
 async function missingStatements(sql: Sql, place: DatabasePlace, folder: string): Promise<string[]> {
   const { schema } = place;
   const [exists] = await sql<{ found: boolean }[]>`
@@ -158,8 +151,8 @@ export function isAdditive(statement: string): boolean {
 }
 
 /**
- * Waits while other gateways run with the database, and throws `StoreError('gateways_run')` if they do not end within
- * `withinMs`: the given statements change what they use. Statements that only add may run at the same time.
+ * Waits for other gateways to end, because these statements change their tables; statements that only add need no
+ * wait. Throws `StoreError('gateways_run')` after `withinMs`.
  */
 async function refuseBesideOthers(
   sql: Sql,

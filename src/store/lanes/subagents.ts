@@ -135,8 +135,8 @@ interface StartRow {
 }
 
 /**
- * The turn's lane is locked, so that a stop either sees the new lane or is seen here. A separate statement locks it
- * before the one that counts, so that of two concurrent starts the second sees the first.
+ * Locks the turn's lane, so that either a stop sees the new lane or this sees the stop. A separate statement takes the
+ * lock before the one that counts, so that the second of two concurrent starts sees the first.
  */
 async function start(
   sql: Sql,

@@ -158,8 +158,8 @@ export function createMemoryAdministration(database: Database) {
 }
 
 /**
- * The `MemoryVectorStore` over a database: vectors of facts, as plain bytes. A user has at most a few hundred facts, all
- * of which are compared: an index over vectors, and the database extension that it needs, would have nothing to speed up.
+ * The `MemoryVectorStore` over a database, with vectors as plain bytes. A user has a few hundred facts at most, so an
+ * index over vectors would speed up nothing.
  */
 export function createMemoryVectors(database: Database): MemoryVectorStore {
   return {

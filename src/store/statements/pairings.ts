@@ -75,8 +75,8 @@ async function openPairing(
 }
 
 /**
- * A used code is kept until it expires: its sender gets no other until then, and a repeated call finds what it did
- * before. One at a time where an owner may be created, so that two approvals create only one.
+ * A used code is kept until it expires: its sender gets no other, and a repeated call finds its result. Locked where an
+ * owner may be created, so that two approvals create only one.
  */
 async function approvePairing(
   sql: Sql,

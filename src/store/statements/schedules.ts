@@ -83,10 +83,7 @@ async function addSchedule(
   return 'added';
 }
 
-/**
- * The part of the `ScheduleStore` that handles runs, and the end of a schedule, which ends the runs or is reported by
- * them.
- */
+/** The part of the `ScheduleStore` for runs, and for the end of a schedule. */
 export function createScheduleRuns(database: Database) {
   return {
     scheduleRuns: (id) => database.run((sql) => readRuns(sql, id)),
