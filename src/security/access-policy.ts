@@ -9,7 +9,7 @@ import {
   type Verdict,
 } from '../protocol/access.ts';
 import type { GroupChatStore } from '../protocol/store/group-chats.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import type { InboundMessage, Membership } from '../protocol/message.ts';
 import { createTokenLookup, hashSecret, newPairingCode } from './token-lookup.ts';
 import { textRef } from '../protocol/texts/say.ts';
@@ -85,7 +85,7 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
 type Granted = (channel: string, kind: Grant['kind'], id: string) => Promise<boolean>;
 
 function createGrantLookup(access: AccessStore, monotonicNow: () => number): Granted {
-  const cache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, monotonicNow);
+  const cache = new TtlCache<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, monotonicNow);
   return async (channel, kind, id) => {
     const key = `${channel}:${kind}:${id}`;
     if (cache.get(key) !== undefined) return true;

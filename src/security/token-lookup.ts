@@ -1,6 +1,6 @@
 /** Finds tokens by their digest: cached briefly, and one query at a time no matter how many are requested. */
 import type { Caller, TokenStore } from '../protocol/access.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { z } from 'zod';
 
@@ -30,8 +30,8 @@ export function createTokenLookup(
   monotonicNow: () => number,
   proxyTokenOf: (user: string) => string | undefined = () => undefined,
 ): TokenLookup {
-  const cache = new Recent<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, monotonicNow);
-  const recentUses = new Recent<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, monotonicNow);
+  const cache = new TtlCache<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, monotonicNow);
+  const recentUses = new TtlCache<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, monotonicNow);
   const find = collected((hashes) => findCallers(store, hashes, proxyTokenOf));
 
   return {

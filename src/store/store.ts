@@ -17,7 +17,7 @@ import { createLedger } from './turns/ledger.ts';
 import { createNodeReports } from './lanes/nodes.ts';
 import { createMemories, createMemoryAdministration, createMemoryVectors } from './statements/memories.ts';
 import { migrateDatabase } from './database/migrate.ts';
-import { createFileStore, createKeptFiles, createRemovedFolders } from './statements/files.ts';
+import { createFileStore, createStoredFiles, createRemovedFolders } from './statements/files.ts';
 import { createForks } from './turns/forks.ts';
 import { createSurfaces } from './statements/links.ts';
 import { createWebhookFacts } from './statements/webhook-facts.ts';
@@ -147,7 +147,7 @@ function sessionStores(database: Database) {
     surfaces: createSurfaces(database),
     waiting: createWaiting(database),
     questions: createQuestions(database),
-    keptFiles: createKeptFiles(database),
+    keptFiles: createStoredFiles(database),
     folders: createRemovedFolders(database),
   };
 }

@@ -1,12 +1,12 @@
 /** Files in session folders: those that came with messages, those that nodes share, and the folders of deleted sessions. */
-import type { KeptFiles } from '../../protocol/media.ts';
+import type { StoredFiles } from '../../protocol/media.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { RemovedFolders } from '../../protocol/store/ledger.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import type { FileStore } from '../../protocol/agent/tool.ts';
 
-/** The `KeptFiles` over a database. */
-export function createKeptFiles(database: Database): KeptFiles {
+/** The `StoredFiles` over a database. */
+export function createStoredFiles(database: Database): StoredFiles {
   return {
     keptBytes: (userId, days) =>
       database.run(async (sql) => {
