@@ -208,13 +208,13 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 
 /** Connects only to the given addresses: the name is not resolved a second time. */
 function connectingTo(addresses: ResolvedAddress[]): Agent {
-  const pinned: LookupFunction = (_hostname, options, callback) => {
+  const fixedLookup: LookupFunction = (_hostname, options, callback) => {
     const [first] = addresses;
     if (options.all === true) callback(null, addresses);
     else callback(null, first?.address ?? '', first?.family);
   };
   return new Agent({
-    connect: { lookup: pinned },
+    connect: { lookup: fixedLookup },
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: 0,

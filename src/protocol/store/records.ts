@@ -140,8 +140,11 @@ export interface ContextRecord {
  */
 export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 
-/** What people mark sessions with: some come first in lists, some are left out of them. */
-export const sessionMarks = { pinned: z.boolean(), archived: z.boolean() };
+/** What people mark sessions with. */
+export const sessionMarks = {
+  pinned: z.boolean().describe('listed before the others'),
+  archived: z.boolean().describe('listed only on request'),
+};
 
 /** A session as lists and channels see it. */
 export interface SessionRecord extends z.output<z.ZodObject<typeof sessionMarks>> {

@@ -24,7 +24,7 @@ interface WireMessage {
 export const OPTION_FIELDS = ['think', 'logprobs', 'top_logprobs'] as const;
 
 /**
- * The body of POST /api/chat. One pinned option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make
+ * The body of POST /api/chat. One fixed option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make
  * an over-long prompt an error (B-11), where the server would silently drop the oldest messages. `keep_alive` is left
  * to the server: ending a call never unloads the model (N-64). What the model cannot do is not requested.
  */

@@ -50,7 +50,7 @@ async function begin(
     table(name, columns) {
       const tableColumns = tables.get(name);
       if (tableColumns === undefined || tableColumns.map((column) => column.name).join() !== columns.join())
-        throw new StoreError('bad_backup', `The table ${name} of the backup is not that of this version.`);
+        throw new StoreError('bad_backup', `Table ${name} in the backup does not match this version.`);
       insert = insertInto(name, tableColumns);
     },
     rows: async (rows) => void (await sql.unsafe(insert, [JSON.stringify(rows)])),
@@ -93,7 +93,7 @@ async function refuseInUse(sql: Sql): Promise<void> {
     { many: number }[]
   >`select count(*)::int as many from node where lease_until > now()`;
   if (row === undefined || row.many === 0) return;
-  const text = `Gateways that run with this database: ${row.many}. Stop them first (one that was killed counts for ten seconds more).`;
+  const text = `${row.many} gateways are running with this database. Stop them first (after a crash, wait ten seconds).`;
   throw new StoreError('in_use', text);
 }
 

@@ -102,7 +102,7 @@ export async function withRetry<T>(
     onWait,
     server,
   }: {
-    forMs?: number;
+    forMs?: number | undefined;
     signal?: AbortSignal;
     onWait?: (code: string, leftMs: number) => void;
     server?: string | undefined;

@@ -1,6 +1,7 @@
 /** Nodes and their leases: who may claim lanes, and what happens to the lanes of dead nodes. */
 import {
   type LaneCapacity,
+  type LaneFlag,
   type LaneHead,
   type LaneStore,
   type NodeOutage,
@@ -40,11 +41,11 @@ export function createNodes(database: Database) {
       return database.run((sql, attempt) => sweep(sql, node, capacities, claim, attempt));
     },
     flags: (node) =>
-      database.run(async (sql) => [
-        ...(await sql<{ lane: `in:${string}`; stopSeq: number; interruptSeq: number }[]>`
+      database.rows(
+        (sql) => sql<LaneFlag[]>`
           select key as lane, stop_seq as "stopSeq", interrupt_seq as "interruptSeq" from lane
-          where owner = ${node} and (stop_seq > head or interrupt_seq > head)`),
-      ]),
+          where owner = ${node} and (stop_seq > head or interrupt_seq > head)`,
+      ),
   } satisfies Partial<LaneStore>;
 }
 

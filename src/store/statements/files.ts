@@ -22,14 +22,13 @@ export function createStoredFiles(database: Database): StoredFiles {
         return row?.bytes ?? 0;
       }),
     keptBetween: ({ fromDays, toDays, after, limit }) =>
-      database.run(
-        async (sql) =>
-          await sql<{ folder: string; path: string }[]>`
-            select folder, path from kept_file
-            where kept_at <= now() - ${fromDays}::float8 * interval '1 day'
-              and kept_at > now() - ${toDays}::float8 * interval '1 day'
-              and (folder, path) > (${after.folder}, ${after.path})
-            order by folder, path limit ${limit}`,
+      database.rows(
+        (sql) => sql<{ folder: string; path: string }[]>`
+          select folder, path from kept_file
+          where kept_at <= now() - ${fromDays}::float8 * interval '1 day'
+            and kept_at > now() - ${toDays}::float8 * interval '1 day'
+            and (folder, path) > (${after.folder}, ${after.path})
+          order by folder, path limit ${limit}`,
       ),
     keep: ({ folder, path, userId, bytes }) =>
       database.write(
@@ -40,14 +39,13 @@ export function createStoredFiles(database: Database): StoredFiles {
     drop: (folder, path) =>
       database.write((sql) => sql`delete from kept_file where folder = ${folder} and path = ${path}`),
     forgetOlderFiles: (days, limit) =>
-      database.run(async (sql) => {
-        const rows = await sql`
+      database.count(
+        (sql) => sql`
           delete from kept_file where (folder, path) in (
             select folder, path from kept_file
             where kept_at <= now() - ${days}::float8 * interval '1 day' limit ${limit})
-          returning path`;
-        return rows.length;
-      }),
+          returning path`,
+      ),
   };
 }
 

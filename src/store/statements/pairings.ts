@@ -22,11 +22,10 @@ export function createGrants(database: Database) {
           delete from "grant" where channel = ${channel} and kind = ${kind} and id = ${cleanText(id)} returning id`,
       ),
     grants: () =>
-      database.run(async (sql) => [
-        ...(await sql<
-          Grant[]
-        >`select channel, kind, id, granted_at as "grantedAt" from "grant" order by granted_at`),
-      ]),
+      database.rows(
+        (sql) => sql<Grant[]>`
+          select channel, kind, id, granted_at as "grantedAt" from "grant" order by granted_at`,
+      ),
   } satisfies Partial<AccessStore>;
 }
 

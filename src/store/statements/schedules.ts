@@ -30,10 +30,9 @@ export function createScheduleSlots(database: Database) {
         return row?.ms === null || row === undefined ? undefined : Math.max(0, Math.ceil(row.ms));
       }),
     makeDue: (id) =>
-      database.run(async (sql) => {
-        const due = await sql`update schedule set next_at = now() where id = ${cleanText(id)} returning id`;
-        return due.length > 0;
-      }),
+      database.exists(
+        (sql) => sql`update schedule set next_at = now() where id = ${cleanText(id)} returning id`,
+      ),
     advanceSchedule: (id, slot, nextAt, runs = []) =>
       database.transaction(async (sql, attempt) => {
         const next = nextAt?.toISOString() ?? null;
