@@ -30,7 +30,7 @@ import {
   readJson,
   writeWhole,
 } from './settings/index.ts';
-import type { Store } from './store/store.ts';
+import type { Store } from './store/index.ts';
 
 interface AdministrationParts {
   settings: LiveSettings<Config>;

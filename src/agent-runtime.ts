@@ -20,7 +20,7 @@ import { createScheduling } from './schedule/index.ts';
 import { createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
 import { readJson, watchFolders } from './settings/index.ts';
 import type { Redactor } from './ops/index.ts';
-import type { HomeStore } from './store/open-store.ts';
+import type { HomeStore } from './store/index.ts';
 import { withChangingTools } from './tools/index.ts';
 import type { Security, Transport } from './transport.ts';
 

@@ -15,7 +15,7 @@ import { createLogins, createMcp, loginsFolder } from './mcp/index.ts';
 import type { createMedia } from './media/index.ts';
 import { type createCreatorAccess, createEgress, createServiceFetch } from './security/index.ts';
 import { writeWhole } from './settings/index.ts';
-import type { HomeStore } from './store/open-store.ts';
+import type { HomeStore } from './store/index.ts';
 import {
   canWork,
   createSandbox,

@@ -8,8 +8,7 @@ import { type Clock, systemClock } from './lib/clock.ts';
 import { createDailyBackups, type DailyBackups } from './ops/daily-backups.ts';
 import { homeFiles } from './ops/home-files.ts';
 import type { LiveSettings } from './settings/index.ts';
-import { knownMigrations } from './store/database/migrate.ts';
-import type { HomeStore } from './store/open-store.ts';
+import { knownMigrations, type HomeStore } from './store/index.ts';
 
 /** The row that says which gateway writes the backup of which day. */
 const CHOICE = 'daily_backup';

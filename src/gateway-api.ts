@@ -20,7 +20,7 @@ import {
 import { type DailyBackups } from './ops/daily-backups.ts';
 import { createSignInApi } from './security/index.ts';
 import type { LiveSettings } from './settings/index.ts';
-import type { HomeStore } from './store/open-store.ts';
+import type { HomeStore } from './store/index.ts';
 import { sharedMetrics } from './worker.ts';
 import type { Security, Transport } from './transport.ts';
 

@@ -16,7 +16,7 @@ import { openSettings } from './live-config.ts';
 import { redactor, type Redactor } from './ops/index.ts';
 import { signInLink } from './security/index.ts';
 import { type LiveSettings, writeSchemaFiles } from './settings/index.ts';
-import { type HomeStore, openStore } from './store/open-store.ts';
+import { type HomeStore, openStore } from './store/index.ts';
 import { openSecurity, openTransport, type ProcessOutput } from './transport.ts';
 import { workerPlace } from './worker.ts';
 import { createApi, createInbound, type GatewayParts } from './gateway-api.ts';

@@ -8,7 +8,7 @@ import { loadConfig } from './config.ts';
 import { GatewayError, toGatewayError } from './protocol/errors.ts';
 import { type Gateway, type GatewayOptions, startGateway } from './gateway.ts';
 import type { Log } from './protocol/log.ts';
-import { makeHome } from './store/embedded/home.ts';
+import { makeHome } from './store/index.ts';
 import {
   channelList,
   type ChannelStates,

@@ -39,7 +39,7 @@ import { systemClock } from './lib/clock.ts';
 import { serverLookup } from './providers/index.ts';
 import { createAccessPolicy, ensureFirstToken, ownersOf } from './security/index.ts';
 import { createLanguages, descriptionsOf, jsonSchema, watchFolders } from './settings/index.ts';
-import type { HomeStore } from './store/open-store.ts';
+import type { HomeStore } from './store/index.ts';
 import { workerRestarts } from './worker.ts';
 import { createOutgoingFiles, createSessionFiles } from './tools/index.ts';
 

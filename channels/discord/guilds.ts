@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import type { Log } from '../../src/protocol/log.ts';
 import type { Membership, Place } from '../../src/protocol/message.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { hasCode } from './errors.ts';
 import { readChannel } from './receiving/inbound.ts';
 import { Snowflake } from './receiving/message-parts.ts';
@@ -29,12 +29,12 @@ export class Guilds {
   readonly #rest: DiscordRest;
   readonly #log: Log;
   /** The bot's role by server; `''` for a server in which the bot has no role of its own. */
-  readonly #botRoles: Recent<string>;
+  readonly #botRoles: TtlCache<string>;
 
   constructor(rest: DiscordRest, log: Log, epochNow: () => number) {
     this.#rest = rest;
     this.#log = log;
-    this.#botRoles = new Recent(REMEMBERED_MS, MAX_GUILDS, epochNow);
+    this.#botRoles = new TtlCache(REMEMBERED_MS, MAX_GUILDS, epochNow);
   }
 
   /**

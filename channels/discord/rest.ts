@@ -12,7 +12,7 @@ import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/cha
 import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
 import type { Refusals } from '../../src/lib/async/call-gate.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { stripEnd } from '../../src/lib/text.ts';
 import { BAD_TOKEN, fromTooMany, lacksPermission, rateLimited, toChannelError } from './errors.ts';
 
@@ -130,11 +130,11 @@ export const REFUSAL_KEPT_MS = 3_600_000;
 const MAX_REFUSING = 100;
 
 class RestHealth {
-  readonly #refusing: Recent<TextRef | string>;
+  readonly #refusing: TtlCache<TextRef | string>;
   #failures = 0;
 
   constructor(monotonicNow: () => number) {
-    this.#refusing = new Recent(REFUSAL_KEPT_MS, MAX_REFUSING, monotonicNow);
+    this.#refusing = new TtlCache(REFUSAL_KEPT_MS, MAX_REFUSING, monotonicNow);
   }
 
   /** Records how a call ended: undefined for success. */

@@ -7,7 +7,7 @@ import type { OutboundFile, OutboundPart } from '../../src/protocol/channel.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { Button, Place } from '../../src/protocol/message.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { isAnswerLost, lacksPermission, toChannelError, toEditError } from './errors.ts';
 import { render } from './render.ts';
 import type { DiscordRest, UploadFile } from './rest.ts';
@@ -42,12 +42,12 @@ export interface Content {
 export class Sending {
   readonly #rest: DiscordRest;
   readonly #onRefused: (channelId: string) => void;
-  readonly #guestIn: Recent<true>;
+  readonly #guestIn: TtlCache<true>;
 
   /** `onRefused` is called for the first refusal in a channel for lack of a permission. */
   constructor(rest: DiscordRest, monotonicNow: () => number, onRefused: (channelId: string) => void) {
     this.#rest = rest;
-    this.#guestIn = new Recent(GUEST_MS, MAX_GUEST_CHATS, monotonicNow);
+    this.#guestIn = new TtlCache(GUEST_MS, MAX_GUEST_CHATS, monotonicNow);
     this.#onRefused = onRefused;
   }
 

@@ -11,7 +11,7 @@ import type { InboundMessage } from '../../src/protocol/message.ts';
 import type { ChatChunk } from '../../src/protocol/agent/provider.ts';
 import type { Receipt } from '../../src/protocol/receive.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { otherRequest } from './errors.ts';
 
 /** Completions kept at once, their characters together, and the time they are kept; past a bound the oldest is forgotten. */
@@ -188,7 +188,7 @@ const MAX_ANSWERED = 10_000;
 
 /** The turns whose answer was written to a client in full: a later request with the same text is a new message. */
 export class AnsweredTurns {
-  readonly #turns = new Recent<true>(MAX_RETRY_AGE_MS, MAX_ANSWERED, () => performance.now());
+  readonly #turns = new TtlCache<true>(MAX_RETRY_AGE_MS, MAX_ANSWERED, () => performance.now());
 
   add(turnId: string): void {
     this.#turns.set(turnId, true);

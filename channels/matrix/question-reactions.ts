@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AskedQuestion } from '../../src/protocol/delivery.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import { MAX_REACTIONS, SingleReactions, type StateReactions } from '../../src/protocol/channel-parts.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { errcodeOf, type MatrixClient, pathOf, RELATIONS } from './client.ts';
 import { checkPlace } from './content.ts';
 import { readEvents, readReaction } from './events.ts';
@@ -26,7 +26,7 @@ export function questionReactions(
   monotonicMs: () => number,
 ): SingleReactions {
   /** Event ids by question and emoji. */
-  const reactionIds = new Recent<string>(REMEMBERED_MS, MAX_REACTIONS, monotonicMs);
+  const reactionIds = new TtlCache<string>(REMEMBERED_MS, MAX_REACTIONS, monotonicMs);
   const add = async (question: AskedQuestion, emoji: string): Promise<void> => {
     checkPlace(question);
     try {

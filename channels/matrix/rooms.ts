@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import type { InboundMessage } from '../../src/protocol/message.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
 import { CLIENT, errcodeOf, type MatrixClient, pathOf } from './client.ts';
 import { localpartOf, type RawEvent, readEvents, readMember, ROOM_ID } from './events.ts';
@@ -22,14 +22,14 @@ const Member = z.object({ displayname: z.string().nullish() });
 export class Rooms {
   readonly #client: MatrixClient;
   readonly #replacements: Replacements;
-  readonly #counts: Recent<number>;
-  readonly #names: Recent<string>;
+  readonly #counts: TtlCache<number>;
+  readonly #names: TtlCache<string>;
 
   constructor(client: MatrixClient, replacements: Replacements, epochNow: () => number) {
     this.#client = client;
     this.#replacements = replacements;
-    this.#counts = new Recent(KNOWN_MS, MAX_ROOMS, epochNow);
-    this.#names = new Recent(KNOWN_MS, MAX_NAMES, epochNow);
+    this.#counts = new TtlCache(KNOWN_MS, MAX_ROOMS, epochNow);
+    this.#names = new TtlCache(KNOWN_MS, MAX_NAMES, epochNow);
   }
 
   /**
@@ -164,11 +164,11 @@ export interface NamedRoom {
 export class Replacements {
   readonly #client: MatrixClient;
   /** The room where each room continues: its own id if it was not replaced. */
-  readonly #continued: Recent<string>;
+  readonly #continued: TtlCache<string>;
 
   constructor(client: MatrixClient, monotonicMs: () => number) {
     this.#client = client;
-    this.#continued = new Recent(REPLACED_MS, MAX_REPLACED, monotonicMs);
+    this.#continued = new TtlCache(REPLACED_MS, MAX_REPLACED, monotonicMs);
   }
 
   /** A room has changed: forgets it, so that it is requested again. */

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { CLIENT, errcodeOf, isAnswerLost, type MatrixClient, pathOf } from './client.ts';
 import { checkPlace, checkSize, type Content, editOf } from './content.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
@@ -23,12 +23,12 @@ export class Sending {
   readonly #client: MatrixClient;
   readonly #replacements: Replacements;
   /** Event ids by transaction id. */
-  readonly #sent: Recent<string>;
+  readonly #sent: TtlCache<string>;
 
   constructor(client: MatrixClient, replacements: Replacements, monotonicMs: () => number) {
     this.#client = client;
     this.#replacements = replacements;
-    this.#sent = new Recent(REMEMBERED_MS, MAX_KNOWN, monotonicMs);
+    this.#sent = new TtlCache(REMEMBERED_MS, MAX_KNOWN, monotonicMs);
   }
 
   /**

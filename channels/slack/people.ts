@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Log } from '../../src/protocol/log.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { USER_ID } from './events.ts';
 import type { Names } from './inbound.ts';
 import type { SlackApi } from './web-api.ts';
@@ -33,17 +33,17 @@ const Info = z.object({
 export class People {
   readonly #api: SlackApi;
   readonly #log: Log;
-  readonly #names: Recent<string>;
-  readonly #locales: Recent<string>;
-  readonly #missing: Recent<true>;
+  readonly #names: TtlCache<string>;
+  readonly #locales: TtlCache<string>;
+  readonly #missing: TtlCache<true>;
   readonly #requests = new Map<string, Promise<void>>();
 
   constructor(api: SlackApi, log: Log, epochNow: () => number) {
     this.#api = api;
     this.#log = log;
-    this.#names = new Recent(CACHED_MS, MAX_NAMES, epochNow);
-    this.#locales = new Recent(CACHED_MS, MAX_NAMES, epochNow);
-    this.#missing = new Recent(MISSING_MS, MAX_NAMES, epochNow);
+    this.#names = new TtlCache(CACHED_MS, MAX_NAMES, epochNow);
+    this.#locales = new TtlCache(CACHED_MS, MAX_NAMES, epochNow);
+    this.#missing = new TtlCache(MISSING_MS, MAX_NAMES, epochNow);
   }
 
   /** The names that are known now or soon. Never throws. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../../src/protocol/log.ts';
 import { addressOf, type Button, type Place, type SentMessage } from '../../src/protocol/message.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { codeOf, isAnswerLost, toChannelError, toEditError } from './errors.ts';
 import type { Rendered } from '../../src/protocol/channel.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
@@ -67,15 +67,15 @@ export class Sending {
   readonly #log: Log;
   readonly #epochNow: () => number;
   /** Messages by nonce; `lost` if the answer to the send was lost. */
-  readonly #sent: Recent<string>;
-  readonly #familiar: Recent<true>;
+  readonly #sent: TtlCache<string>;
+  readonly #familiar: TtlCache<true>;
 
   constructor(api: SlackApi, log: Log, epochNow: () => number) {
     this.#api = api;
     this.#log = log;
     this.#epochNow = epochNow;
-    this.#sent = new Recent(NONCE_MS, MAX_NONCES, epochNow);
-    this.#familiar = new Recent(FAMILIAR_MS, MAX_FAMILIAR, epochNow);
+    this.#sent = new TtlCache(NONCE_MS, MAX_NONCES, epochNow);
+    this.#familiar = new TtlCache(FAMILIAR_MS, MAX_FAMILIAR, epochNow);
   }
 
   /**

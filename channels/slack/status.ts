@@ -6,7 +6,7 @@
 import type { Log } from '../../src/protocol/log.ts';
 import { addressOf, type InboundMessage, type Place } from '../../src/protocol/message.ts';
 import { type ChannelLanguages, sayToPerson } from '../../src/protocol/texts/languages.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { codeOf, toChannelError } from './errors.ts';
 import { targetOf } from './sending.ts';
 import type { SlackApi } from './web-api.ts';
@@ -24,17 +24,17 @@ const METHOD = 'assistant.threads.setStatus';
 export class Status {
   readonly #api: SlackApi;
   readonly #log: Log;
-  readonly #shown: Recent<true>;
+  readonly #shown: TtlCache<true>;
   /** The last person who wrote in a thread, with the language that Slack reports. */
-  readonly #writers: Recent<{ senderId: string; language: string | undefined }>;
+  readonly #writers: TtlCache<{ senderId: string; language: string | undefined }>;
   readonly #languages: ChannelLanguages;
 
   constructor(api: SlackApi, log: Log, epochNow: () => number, languages: ChannelLanguages) {
     this.#languages = languages;
     this.#api = api;
     this.#log = log;
-    this.#shown = new Recent(STATUS_MS, MAX_SHOWN, epochNow);
-    this.#writers = new Recent(WRITER_MS, MAX_SHOWN, epochNow);
+    this.#shown = new TtlCache(STATUS_MS, MAX_SHOWN, epochNow);
+    this.#writers = new TtlCache(WRITER_MS, MAX_SHOWN, epochNow);
   }
 
   /** Records that someone has written in a thread. */

@@ -1,6 +1,4 @@
-/**
- * One attempt at one head: runs the handler, decides what its outcome or error means for the head, and applies that.
- */
+/** One attempt at one head: runs the handler, and decides what its outcome or error means for the head. */
 import { LaneAbort, type LaneHandler, type LaneOutcome } from '../protocol/bus.ts';
 import { FencedError, GatewayError, StoreError, toGatewayError } from '../protocol/errors.ts';
 import type { LaneHead, LaneStore } from '../protocol/store/lanes.ts';
@@ -11,17 +9,16 @@ import type { Log } from '../protocol/log.ts';
 /** Attempts that ended in an error before a message becomes a dead letter, unless its handler allows more. */
 export const MAX_ATTEMPTS = 5;
 /**
- * Crashes of a node during one message, when it was the only suspect there, before it becomes a dead letter. A machine
- * that kills the process again and again, for example for lack of memory, often strikes one message as the only
- * suspect: 5 were too few for an innocent one in 200 kills within 10 minutes.
+ * Crashes of a node during one message, as the only suspect there, before it becomes a dead letter. A machine that often
+ * kills the process strikes innocent messages, too: 5 were too few in 200 kills within 10 minutes.
  */
 export const MAX_LONE_CRASHES = 8;
 /** Pause before a retry: doubling from the first, at most the second, in milliseconds. */
 const RETRY_BASE_MS = 1_000;
 export const RETRY_CAP_MS = 60_000;
 /**
- * An attempt that failed because the database was away does not count, until the pauses after such failures add up to
- * this, in milliseconds: the message is not to blame, but its own statements may be what the database cannot do.
+ * Attempts that fail because the database is down do not count until their pauses add up to this, in milliseconds: the
+ * message's own statements may be what the database cannot do.
  */
 export const STORE_PAUSES_MS = 600_000;
 /** Longest pause after such a failure, in milliseconds: as attempts do not count, each pause grows with those before it. */
@@ -193,10 +190,7 @@ async function moveToDeadLetters(
   }
 }
 
-/**
- * Releases the head, no matter how long the database is unreachable; gives up only when the lane belongs to another
- * node.
- */
+/** Releases the head, however long the database is down; gives up only when another node has the lane. */
 async function release(
   head: LaneHead,
   { delayMs, attempt, error }: { delayMs: number; attempt: boolean; error?: string },

@@ -1,12 +1,7 @@
-/**
- * Encrypts batches between the nodes of one database, so that the server in between cannot read, change or replay them.
- */
+/** Encrypts batches between the nodes of one database: the server in between cannot read, change or replay them. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/**
- * A batch is accepted for at most this long after it was sealed, in milliseconds; the clocks of the nodes may differ by
- * as much.
- */
+/** A batch is accepted for this long after it was sealed; the clocks of nodes may differ as much. In milliseconds. */
 export const MAX_BATCH_AGE_MS = 60_000;
 /** Other processes whose last number is remembered. Each is forgotten once its batches would be too old anyway. */
 export const MAX_SENDERS = 512;
@@ -20,10 +15,7 @@ const HEADER_BYTES = NUMBER_AT + 6;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
-/**
- * Why a batch was not accepted: not sealed with the key or changed since, too old, a repeat, or from one sender too
- * many.
- */
+/** Why a batch was refused: wrong key or changed, too old, a repeat, or one sender too many. */
 export type Refusal = 'forged' | 'stale' | 'repeated' | 'too_many_senders';
 
 export type Opened = { batch: string } | { refused: Refusal };
@@ -41,8 +33,8 @@ interface Sender {
 }
 
 /**
- * AES-256-GCM. Every process has its own key, derived from the shared one and a random salt (HKDF-SHA256, RFC 5869),
- * and numbers its batches: so no nonce is used twice, and a batch counts once.
+ * AES-256-GCM. Every process derives its own key from the shared one and a random salt (HKDF-SHA256, RFC 5869) and
+ * numbers its batches, so that no nonce is used twice and a batch counts once.
  */
 export function createBatchSeal(shared: Buffer, epochNow: () => number): BatchSeal {
   const salt = randomBytes(SALT_BYTES);

@@ -37,10 +37,7 @@ class Listeners {
     this.#log = log;
   }
 
-  /**
-   * Adds a listener; returns the function that removes it, after which it is not called any more. What it throws is
-   * logged, and keeps no event from the others.
-   */
+  /** Adds a listener; returns the function that removes it. What it throws is logged, and does not stop the others. */
   add(filter: EventFilter, listener: EventListener): () => void {
     const key = filter.turnId ?? filter.sessionKey;
     let isEnded = false;
@@ -110,9 +107,8 @@ export interface EventBusOptions {
 }
 
 /**
- * Makes the event bus of this process. It adds two things to what is emitted: where this node's listeners may have
- * missed deltas (they were lost between nodes, or a crashed turn was resumed here) they get a `snapshot`, numbered like
- * the last event it represents; and an earlier run of a turn emits nothing more once a later one has started.
+ * The event bus of this process. Where listeners may have missed deltas (lost between nodes, or a turn resumed here) they
+ * get a `snapshot`; an earlier run of a turn emits nothing once a later one has started.
  */
 export function createEventBus(options: EventBusOptions): EventBus & { stopNotifier: StopNotifier } {
   return new NodeEventBus(options);

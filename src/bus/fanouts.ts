@@ -11,8 +11,8 @@ export interface DatabaseFanout {
 }
 
 /**
- * Returns NATS when there is a `natsUrl`, else what the database itself offers; the nodes of one database share a
- * subject and a key. Throws `StoreError`, and `GatewayError('bad_nats_url')`.
+ * NATS if there is a `natsUrl`, else what the database offers; the nodes of one database share a subject and a key.
+ * Throws `StoreError` and `GatewayError('bad_nats_url')`.
  */
 export async function chooseFanout(
   natsUrl: string | undefined,

@@ -15,8 +15,8 @@ import type { Log } from '../protocol/log.ts';
 import { attemptHead } from './attempt.ts';
 
 /**
- * Heads of one class that may wait here for capacity. There are few of them (at most one per lane, and only a finished
- * head leads to further ones); past the limit a head is released at once and returns with a sweep.
+ * Heads of one class that may wait here for capacity, at most one per lane. Beyond it a head is released at once and
+ * returns with a sweep.
  */
 export const MAX_WAITING_HEADS = 1_024;
 
@@ -32,8 +32,8 @@ interface WorkerPool extends LaneBudget {
   /** Claimed heads in the order they arrived. */
   waiting: Map<LaneKey, LaneHead>;
   /**
-   * Something was left unclaimed for lack of capacity. From then on until a sweep finds nothing waiting, only sweeps
-   * admit: they know what has waited longest, while the next head of a busy lane would displace a lane that was never considered.
+   * Something was left unclaimed. Until a sweep finds nothing waiting, only sweeps admit heads: they know what has waited
+   * longest.
    */
   starved: boolean;
 }
@@ -56,10 +56,7 @@ export class LaneWorkers {
   readonly #pending = new Set<Promise<void>>();
   #closing = false;
 
-  /**
-   * Runs heads that a commit, or a sweep, claimed for this node, now or when there is capacity. Never throws. A head of a
-   * lane that has a worker, or waits already, takes the place of the older one.
-   */
+  /** Runs claimed heads now or when there is capacity. A newer head of a lane replaces the older one. Never throws. */
   readonly runHeads = ({ heads }: LaneStep, isSwept = false): void => {
     for (const head of heads) {
       const pool = this.#poolFor(head);
@@ -134,10 +131,7 @@ export class LaneWorkers {
       .filter(({ free }) => free > 0);
   }
 
-  /**
-   * Runs heads that a sweep for these capacities claimed; a capacity used up means that there may be more. Never
-   * throws.
-   */
+  /** Runs heads that a sweep claimed; a capacity that is used up means that there may be more. Never throws. */
   runSwept(capacities: readonly LaneCapacity[], heads: LaneHead[]): void {
     for (const { class: laneClass, free } of capacities) {
       const pool = this.#pools.get(laneClass);

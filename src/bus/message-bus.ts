@@ -19,9 +19,7 @@ export const FLAGS_MS = 500;
 /** Requests for a sweep or for reading the marks within this time are merged. */
 const GAP_MS = 10;
 
-/**
- * Tells the other nodes that a stop mark was set, so that they do not have to wait for their next read of the marks.
- */
+/** Tells the other nodes about a new stop mark before their next read of the marks. */
 export interface StopNotifier {
   /** Tells the other nodes. Never throws; may be lost. */
   notify(lane: LaneKey): void;
@@ -41,9 +39,7 @@ export interface MessageBusOptions {
   /** Stored in the home directory: a restarted process takes back the lanes of its predecessor at once. */
   instance: string;
   log: Log;
-  /**
-   * Tells the other nodes of stop marks; the event bus provides it. Without it the marks are read at the next interval.
-   */
+  /** Without it, the marks of other nodes are read at the next interval. */
   stopNotifier?: StopNotifier;
   /** Default: the constants above. */
   intervals?: Partial<BusIntervals>;

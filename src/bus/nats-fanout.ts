@@ -1,7 +1,4 @@
-/**
- * The fan-out over NATS core: one subject, no storage, reconnecting on its own, sealed against everyone else on that
- * server.
- */
+/** The fan-out over NATS core: one subject, no storage, reconnects by itself, sealed against everyone else. */
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Fanout } from '../protocol/bus.ts';
 import { GatewayError } from '../protocol/errors.ts';
@@ -17,14 +14,11 @@ const TELL_EVERY_MS = 60_000;
 
 export interface NatsFanoutOptions {
   /**
-   * `nats://[user[:password]@]host[:port]` or `nats://token@host`; several separated by commas share the first one's login.
-   * With `tls://` for one of them, none is used without TLS and a certificate that this machine trusts.
+   * `nats://[user[:password]@]host[:port]` or `nats://token@host`; several, separated by commas, share the first one's
+   * login. If one is `tls://`, all need TLS with a certificate that this machine trusts.
    */
   url: string;
-  /**
-   * Names the nodes that belong together: the same for all nodes of one database, a different one for every other
-   * database.
-   */
+  /** The same for all nodes of one database, and different for every other database. */
   subject: string;
   /** The key those nodes share, 32 bytes: batches that were not sealed with it are dropped. */
   key: Buffer;
@@ -39,10 +33,7 @@ export interface NatsLogin {
   token?: string;
 }
 
-/**
- * Makes the fan-out. It connects at `subscribe`; batches published while the server is unreachable are lost, which the
- * contract allows.
- */
+/** Connects at `subscribe`; batches published while the server is unreachable are lost, as the contract allows. */
 export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   let connection: NatsConnection | undefined;
   let connected = false;

@@ -41,8 +41,8 @@ export class NodeLease {
   }
 
   /**
-   * The id under which this process holds lanes now; undefined between a loss and the next registration. Compared with
-   * the clock at each call: after a pause of the process, overdue work runs before the watchdog's timer.
+   * The id under which this process holds lanes now. Compared with the clock at each call: after a pause of the process,
+   * overdue work runs before the watchdog's timer.
    */
   get node(): string | undefined {
     return this.#options.clock.monotonicMs() < this.#validUntil ? this.#node : undefined;
@@ -127,10 +127,7 @@ export class NodeLease {
     else this.#watchdog = setTimeout(() => this.#watch(), remainingMs);
   }
 
-  /**
-   * If heartbeats were sent in time, the database was unreachable and nothing running here is to blame. If none was
-   * sent, the process itself stalled, which one of its turns may have caused.
-   */
+  /** If heartbeats were sent in time, the database was unreachable. If not, the process stalled, possibly because of a turn. */
   #loseUnrenewed(): void {
     const node = this.#node;
     const since = this.#unansweredSince;

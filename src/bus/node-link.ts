@@ -15,9 +15,8 @@ export const RECORD_BYTES = 256 * 1024;
 const HEADER_BYTES = 64;
 
 /**
- * A batch is `<node> <number> <mark>\n` and a piece of the stream, each of whose records ends in a newline. Mark `+`
- * says that the piece begins inside a record. Numbers make losses visible, and keep equal pieces from collapsing into
- * one (Postgres drops repeated notifications of a transaction).
+ * A batch is `<node> <number> <mark>\n` and a piece of the stream of records, which end in newlines. Mark `+`: the piece
+ * begins inside a record. Numbers reveal losses, and keep Postgres from dropping equal pieces.
  */
 export class BatchCutter {
   readonly #node: string;

@@ -40,10 +40,7 @@ class TurnText {
     }
   }
 
-  /**
-   * Joins what came since the last time to one piece: no delta is kept separately for long, and no text is copied
-   * again.
-   */
+  /** Joins new deltas to one piece: none is kept separately for long, and no text is copied again. */
   compact(): void {
     for (const call of this.#calls) {
       if (call.parts.length - call.pieces > 1) call.parts.push(call.parts.splice(call.pieces).join(''));

@@ -46,9 +46,7 @@ export class TurnRings {
     return this.#ringsOf(sessionKey).findLast((ring) => ring.epoch === epoch)?.lastSeq ?? 0;
   }
 
-  /**
-   * Adds a ring and removes that of an earlier run of the same turn, whose readers may have seen text that is now void.
-   */
+  /** Adds a ring and removes that of an earlier run of the same turn. */
   add(ring: TurnRing): void {
     const { sessionKey, turnId, epoch } = ring;
     const session = this.#bySession.get(sessionKey) ?? { byTurn: new Map(), newest: ring, highestEpoch: 0 };
@@ -84,9 +82,7 @@ export class TurnRings {
     }
   }
 
-  /**
-   * Events after `lastEventId`; one snapshot when they are no longer kept. After `FIRST_EVENT_ID`: all that are kept.
-   */
+  /** Events after `lastEventId`, or one snapshot if they are gone; all that are kept after `FIRST_EVENT_ID`. */
   replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): AgentEvent[] {
     const rings = this.#ringsOf(sessionKey);
     const newest = rings.at(-1);

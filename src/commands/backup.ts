@@ -16,11 +16,14 @@ import { MAX_SHARED_BYTES } from '../protocol/agent/tool.ts';
 import { backupRecords } from '../daily-backups.ts';
 import { createStaging, type Staging } from '../ops/home-files.ts';
 import { readBackup, writeBackup } from '../ops/backup-file.ts';
-import { dumpDatabase } from '../store/database/dump.ts';
-import { beginLoading, type Loading } from '../store/database/load.ts';
-import { knownMigrations } from '../store/database/migrate.ts';
-import { makeFolder } from '../store/embedded/home.ts';
-import { openDatabaseOf } from '../store/open-store.ts';
+import {
+  dumpDatabase,
+  beginLoading,
+  type Loading,
+  knownMigrations,
+  makeFolder,
+  openDatabaseOf,
+} from '../store/index.ts';
 import { readArguments } from './command-list.ts';
 
 /** The arguments of both commands. */

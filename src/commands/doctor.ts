@@ -27,8 +27,7 @@ import {
 import { modelFindings, omissionFindings } from '../ops/doctor/model.ts';
 import { openModelServers } from '../providers/index.ts';
 import { openPlaces } from '../security/index.ts';
-import { makeHome } from '../store/embedded/home.ts';
-import { holderOf, inspectDatabase } from '../store/inspect.ts';
+import { makeHome, holderOf, inspectDatabase } from '../store/index.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { readArguments } from './command-list.ts';

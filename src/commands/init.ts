@@ -10,7 +10,7 @@ import { findingLines } from '../ops/doctor/report.ts';
 import { openModelServers } from '../providers/index.ts';
 import { pullModel } from '../providers/ollama/models.ts';
 import { changeWhole, editedText, lineOf, textOfFile, withVariables } from '../settings/index.ts';
-import { makeHome } from '../store/embedded/home.ts';
+import { makeHome } from '../store/index.ts';
 import type { Dialog } from './dialog.ts';
 import { firstConfig } from './first-config.ts';
 import { homeEnvFile } from './environment.ts';

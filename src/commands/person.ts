@@ -8,7 +8,7 @@ import { proxyTokenOf } from '../protocol/operator/sign-in.ts';
 import { transcriptOf } from '../protocol/sessions/session-list.ts';
 import { oneLine, withItems } from '../lib/text.ts';
 import { deleteSession, transcriptSource } from '../ops/sessions-command.ts';
-import type { HomeStore } from '../store/open-store.ts';
+import type { HomeStore } from '../store/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { readArguments } from './command-list.ts';
 

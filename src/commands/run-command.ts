@@ -32,7 +32,7 @@ import { exportCommand, sessionsCommand } from '../ops/sessions-command.ts';
 import { mcpCommand } from '../mcp/command.ts';
 import { openCommand, pairCommand, signInsCommand, tokenCommand } from '../security/index.ts';
 import { configCommand } from '../settings/index.ts';
-import type { HomeStore } from '../store/open-store.ts';
+import type { HomeStore } from '../store/index.ts';
 
 const SCRIPTS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 
@@ -77,7 +77,7 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
   async config(args) {
     const run = configCommand(args);
     if (args[0] === 'set') {
-      const { makeHome } = await import('../store/embedded/home.ts');
+      const { makeHome } = await import('../store/index.ts');
       await makeHome(path.dirname(configFile(process.env)));
     }
     print(run(editableConfig(process.env)));
@@ -231,7 +231,7 @@ async function withProgress<T>(work: (progress: StartNotes) => Promise<T>): Prom
 async function withStore(command: Act): Promise<void> {
   const config = loadConfig(process.env);
   const log = commandLog(config);
-  const { openStore } = await import('../store/open-store.ts');
+  const { openStore } = await import('../store/index.ts');
   const { home, env } = config;
   const store = await withProgress((progress) =>
     openStore({ home, databaseUrl: env.DATABASE_URL, log, attach: true, progress }),

@@ -10,7 +10,7 @@ import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
 import { createSchedules, parseWhen } from '../schedule/index.ts';
 import { createCreatorAccess } from '../security/index.ts';
 import { readKey } from '../ops/sessions-command.ts';
-import type { HomeStore } from '../store/open-store.ts';
+import type { HomeStore } from '../store/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { readArguments } from './command-list.ts';
 

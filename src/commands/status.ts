@@ -1,5 +1,5 @@
 /** `parley status`: the gateways that run with this home and database, their state, and what waits. */
-import type { Store } from '../store/store.ts';
+import type { Store, HomeStore } from '../store/index.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Config } from '../config.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
@@ -9,7 +9,6 @@ import type { LiveNode, NodeReportStore, NodeSettings } from '../protocol/operat
 import type { DeadLetter } from '../protocol/store/lanes.ts';
 import type { SessionStore } from '../protocol/store/ledger.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import type { HomeStore } from '../store/open-store.ts';
 import { createHash } from 'node:crypto';
 import type { Log } from '../protocol/log.ts';
 import { pause } from '../lib/async/sleep.ts';

@@ -16,8 +16,7 @@ import {
   type WorkerReady,
 } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
-import { type HomeLock, lockHome, makeHome } from '../store/embedded/home.ts';
-import { type EmbeddedDatabase, openEmbedded } from '../store/embedded/embedded.ts';
+import { type HomeLock, lockHome, makeHome, type EmbeddedDatabase, openEmbedded } from '../store/index.ts';
 
 /** Longest wait for the metrics of a worker, in milliseconds; a busy one is missing from the answer. */
 const ANSWER_MS = 2_000;

@@ -5,7 +5,7 @@ import type { TurnEndReason } from '../protocol/event.ts';
 import type { AskedQuestion } from '../protocol/delivery.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Clock } from '../lib/clock.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import type { Scheduler } from './rate/scheduler.ts';
 
 /** Maximum number of questions whose reaction is not shown yet; further ones get none. */
@@ -31,7 +31,7 @@ export class Reactions {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #pending = new Map<string, Reaction>();
-  readonly #refusals: Recent<true>;
+  readonly #refusals: TtlCache<true>;
 
   constructor(
     channels: ReadonlyMap<string, Channel>,
@@ -43,7 +43,7 @@ export class Reactions {
     this.#schedulerOf = schedulerOf;
     this.#clock = clock;
     this.#log = log;
-    this.#refusals = new Recent<true>(REFUSED_MS, MAX_PENDING, () => clock.monotonicMs());
+    this.#refusals = new TtlCache<true>(REFUSED_MS, MAX_PENDING, () => clock.monotonicMs());
   }
 
   /** Shows a state, in place of the previous one, if the channel supports it. Never throws. */

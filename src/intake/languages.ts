@@ -11,7 +11,7 @@ import {
   recipientOf,
 } from '../protocol/texts/languages.ts';
 import type { SessionKey } from '../protocol/message.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import type { Command } from '../protocol/command.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { type Say, textRef } from '../protocol/texts/say.ts';
@@ -45,7 +45,7 @@ interface StoredLanguages {
 /** Makes `PersonLanguages`. */
 export function createPersonLanguages(deps: PersonLanguagesDeps): PersonLanguages {
   const { languages, chatSettings, setting } = deps;
-  const people = new Recent<StoredLanguages>(KEPT_MS, MAX_PEOPLE, deps.monotonicNow);
+  const people = new TtlCache<StoredLanguages>(KEPT_MS, MAX_PEOPLE, deps.monotonicNow);
   const storedLanguages = async (userId: string): Promise<StoredLanguages> => {
     const cached = people.get(userId);
     if (cached !== undefined) return cached;

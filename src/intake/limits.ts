@@ -1,6 +1,6 @@
 /** Rate limit per sender: a token bucket for each, in limited memory. */
 import { z } from 'zod';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import type { UsageStore } from '../protocol/agent/usage.ts';
 import { textRef } from '../protocol/texts/say.ts';
@@ -73,7 +73,7 @@ function limiterOf(
   const perMs = messagesPerMinute / 60_000;
   // A bucket is full again after this time, so it may be forgotten.
   const fullAfterMs = capacity / perMs;
-  const buckets = new Recent<{ tokens: number; at: number; refusals: number }>(
+  const buckets = new TtlCache<{ tokens: number; at: number; refusals: number }>(
     fullAfterMs,
     MAX_SENDERS,
     monotonicNow,
@@ -113,7 +113,7 @@ export function createTokenBudget(
   usage: UsageStore,
   epochNow: () => number,
 ): CheckTokenBudget {
-  const sums = new Recent<number>(SUM_KEPT_MS, MAX_USERS, epochNow);
+  const sums = new TtlCache<number>(SUM_KEPT_MS, MAX_USERS, epochNow);
   return async (userId) => {
     const tokensPerDay = limitNow();
     if (tokensPerDay === undefined) return;

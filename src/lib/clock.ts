@@ -3,10 +3,7 @@
 export interface Clock {
   /** Epoch milliseconds, for what people read. */
   epochMs(): number;
-  /**
-   * Milliseconds from an arbitrary fixed point that never jump back, for durations: leases and waits do not follow
-   * clock changes.
-   */
+  /** Milliseconds that never jump back, for durations: leases and waits do not follow clock changes. */
   monotonicMs(): number;
   /** Runs `then` once, `ms` from now; returns the function that cancels it. */
   after(ms: number, then: () => void): () => void;

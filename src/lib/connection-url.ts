@@ -1,7 +1,4 @@
-/**
- * Parts of connection URLs that may name several hosts, which the URL standard does not allow:
- * `scheme://user:pass@a:1,b:2/…`.
- */
+/** Connection URLs that may name several hosts, which the URL standard does not allow: `scheme://user:pass@a:1,b:2/…`. */
 
 /** The hosts of a connection URL in lower case, without ports and brackets; empty for one that names none. Never throws. */
 export function hostsOf(url: string): string[] {
@@ -15,9 +12,7 @@ export function hostsOf(url: string): string[] {
     .map((host) => host.toLowerCase());
 }
 
-/**
- * The host and port of the connection URL of a Postgres, or all hosts if it names several; never its user and password.
- */
+/** The host and port of a Postgres URL, or all its hosts; never its user and password. */
 export function serverOf(url: string): string {
   const { hostname, port } = URL.parse(url) ?? {};
   return hostname === undefined ? hostsOf(url).join(', ') : `${hostname}:${port === '' ? '5432' : port}`;
@@ -38,8 +33,8 @@ export function passwordOf(address: string | undefined): string | undefined {
 }
 
 /**
- * The address with a password for its user, percent-encoded; undefined when it names no user, or already has a
- * password. What follows the user stays unchanged, even with several hosts. Never throws.
+ * The address with a password for its user; undefined if it has no user, or a password already. The rest stays
+ * unchanged. Never throws.
  */
 export function withPassword(url: string, password: string): string | undefined {
   const [, scheme = '', user, rest = ''] = /^([a-z]+:\/\/)([^:@/?#]+)@(.*)$/s.exec(url) ?? [];

@@ -7,8 +7,8 @@ export const MAX_FILE_NAME_BYTES = 120;
 const MAX_ENDING = 12;
 
 /**
- * The last part of a path as a name that means nothing to a file system or a screen: without control characters and
- * marks of writing direction, without dots at its beginning. If nothing of the name is left, it is `fallback`.
+ * The last part of a path as a harmless name: without control characters, marks of writing direction, and leading dots.
+ * If nothing is left, it is `fallback`.
  */
 export function safeFileName(path: string, fallback = 'file'): string {
   const last = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);

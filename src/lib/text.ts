@@ -7,10 +7,7 @@ export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\u2400');
 }
 
-/**
- * Keeps the head and the tail of a text longer than `max` UTF-16 units, with a marker that tells how much is missing in
- * between.
- */
+/** The head and tail of a text longer than `max` UTF-16 units, with a marker that says how much is missing. */
 export function clipMiddle(text: string, max: number): string {
   if (text.length <= max) return text;
   const head = Math.ceil(max * 0.7);
@@ -34,10 +31,7 @@ export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
 }
 
-/**
- * The text without any of the given characters at its end. A pattern such as `/[.]+$/` scans every run of them, which
- * takes quadratic time.
- */
+/** The text without these characters at its end. A pattern such as `/[.]+$/` would take quadratic time. */
 export function stripEnd(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
@@ -52,9 +46,7 @@ export function escapeControls(text: string): string {
   );
 }
 
-/**
- * A size for people, in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; below a tenth of one, in bytes.
- */
+/** A size in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; below a tenth of one, in bytes. */
 export function inMegabytes(bytes: number): string {
   if (bytes < 100_000) return `${bytes} bytes`;
   const megabytes = bytes / 1_000_000;

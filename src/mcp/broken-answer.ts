@@ -1,6 +1,6 @@
 /**
- * Answers that do not follow the protocol, such as a result that is no object. The official client drops them without a
- * word, and their call would wait for its time limit: it gets an error instead, at once.
+ * Answers that break the protocol, such as a result that is no object. The official client drops them silently, and the
+ * call would wait for its time limit: it gets an error at once instead.
  */
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCErrorResponse } from '@modelcontextprotocol/sdk/types.js';

@@ -168,8 +168,8 @@ async function open(
 }
 
 /**
- * The answer to a request from the server. The gateway offers servers neither its model nor questions to its users; a
- * server that asks nevertheless gets an answer as the protocol defines it, and can continue. Throws `McpError`.
+ * The answer to a server's request. Servers get neither our model nor questions to people; one that asks nevertheless
+ * gets the protocol's refusal, and can continue. Throws `McpError`.
  */
 function decline(
   method: string,

@@ -1,7 +1,4 @@
-/**
- * Converts what servers send (results, resources, prompts) to text for the model; anything that is not text becomes a
- * sentence.
- */
+/** Converts results, resources and prompts to text for the model; anything else becomes a sentence. */
 import { z } from 'zod';
 import { isTooDeep, parseJson, sortKeys } from '../lib/json/json.ts';
 import { oneLine } from '../lib/text.ts';
@@ -47,8 +44,8 @@ export const callResult = z.looseObject({
 type CallResult = z.infer<typeof callResult>;
 
 /**
- * The text of a result, with its structured content unless a part repeats it, as the specification asks servers to.
- * `kept` says what happened to each picture and sound, by its index among the parts. Never throws.
+ * The text of a result, with its structured content unless a part repeats it. `fileTexts` says what happened to each
+ * picture and sound, by its index among the parts. Never throws.
  */
 export function textOfResult(
   { content, structuredContent }: CallResult,

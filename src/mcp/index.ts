@@ -19,10 +19,7 @@ class ServerSet {
   readonly #create: (settings: McpServerSettings) => McpServer;
   readonly #log: Log;
   #servers: readonly McpServer[] = [];
-  /**
-   * Servers that are closing, by name; the next server of that name starts afterwards, because both may need the same
-   * files.
-   */
+  /** Servers that are closing, by name. The next one of that name starts afterwards: both may need the same files. */
   readonly #ending = new Map<string, Promise<void>>();
   #retired: readonly McpServer[] = [];
   #closed = false;
@@ -220,10 +217,7 @@ async function openSet(
   }, log);
 }
 
-/**
- * Saves after each change, one save at a time; changes in the meantime are saved together. The returned function
- * never throws.
- */
+/** Saves after changes, one save at a time. The returned function never throws. */
 function createReporter(save: () => Promise<void>, log: Log): () => void {
   let isUnsaved = false;
   let saving = false;

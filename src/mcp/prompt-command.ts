@@ -22,10 +22,7 @@ const promptAnswer = z.looseObject({
   messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: z.unknown() })).max(100),
 });
 
-/**
- * Creates the command, which is listed while it `isOffered`. Only prompts of servers whose tools the session's profile has can
- * be chosen.
- */
+/** The command, listed while it `isOffered`, offers prompts of servers whose tools the session's profile has. */
 export function createPromptCommand(
   servers: () => readonly McpServer[],
   isOffered: () => boolean,

@@ -204,9 +204,8 @@ function argumentsOf(schema: Record<string, unknown>): z.ZodType<Record<string, 
 }
 
 /**
- * A name for each tool, in the given order; all are different. A name that must be changed so much that another tool
- * might get the same one ends in a digest of the server's original name, so that it stays the same whatever else the
- * server offers. Never throws.
+ * A different name for each tool, in order. A name that had to be changed so much that it might collide ends in a digest
+ * of the original, so that it does not depend on the other tools. Never throws.
  */
 export function toolNames(server: string, tools: readonly string[]): string[] {
   const names = new Set<string>();

@@ -130,8 +130,8 @@ export class McpServer {
   }
 
   /**
-   * Accepts no more calls, and closes once the running ones have ended, or after `RETIRE_MS`: in that case their
-   * callers get `reason`, like all later ones. Never throws.
+   * Accepts no more calls, and closes once the running ones have ended, or after `RETIRE_MS`: then their callers, and all
+   * later ones, get `reason`. Never throws.
    */
   async retire(reason: string): Promise<void> {
     this.#retired = reason;
@@ -147,10 +147,7 @@ export class McpServer {
     this.#change('closed');
   }
 
-  /**
-   * Sends a request to the server. Throws `ToolError('unavailable')` while it is not connected, and retries connecting at
-   * once; throws `ToolError('failed')` if the server refused.
-   */
+  /** Sends a request. Throws `ToolError`: `unavailable` while not connected (and reconnects at once), `failed` if refused. */
   async ask<Result>(
     method: string,
     params: Record<string, unknown>,

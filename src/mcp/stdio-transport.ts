@@ -10,9 +10,8 @@ import { errorOfBroken } from './broken-answer.ts';
 import type { McpConnection } from './settings.ts';
 
 /**
- * Variables that every server gets in addition to its own: PATH finds programs, HOME and TMPDIR are where they keep
- * caches (npx needs both), the language and time zone determine what they print, and Windows starts no program
- * without the rest.
+ * Variables that every server gets besides its own: npx needs PATH, HOME and TMPDIR, language and zone determine what
+ * programs print, and Windows starts none without the rest.
  */
 const INHERITED_VARIABLES = [
   ...'PATH HOME TMPDIR LANG LC_ALL TZ'.split(' '),
@@ -24,10 +23,7 @@ const NEWLINE = 0x0a;
 /** Time for a server to end after each of the three requests to do so, in milliseconds. */
 const END_MS = 1_000;
 
-/**
- * The running process groups. They end with this process, whatever ends it short of SIGKILL; after SIGKILL, their
- * input ends.
- */
+/** The running process groups. They end with this process; after SIGKILL, their input ends. */
 const running = new Set<number>();
 process.once('exit', () => {
   for (const pid of running) signalGroup(pid, 'SIGKILL');
@@ -127,10 +123,7 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /**
-   * Ends the process: closes its input first, as the protocol requires, then sends signals to the whole group. Never
-   * throws.
-   */
+  /** Closes the input first, as the protocol requires, then sends signals to the whole group. Never throws. */
   async close(): Promise<void> {
     const child = this.#process;
     if (child?.pid === undefined || this.#endedBy !== undefined) return;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { Channel } from '../protocol/channel.ts';
 import { GatewayError, toGatewayError, ToolError } from '../protocol/errors.ts';
-import type { FilesOfMessage, KeptFiles, Media, Pictures, Transcriber } from '../protocol/media.ts';
+import type { FilesOfMessage, StoredFiles, Media, Pictures, Transcriber } from '../protocol/media.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import type { SessionFiles } from '../protocol/agent/tool.ts';
@@ -24,7 +24,7 @@ export const HERE = 'session:';
 export interface MediaContext {
   channels: ReadonlyMap<string, Channel>;
   files: SessionFiles;
-  keptFiles: KeptFiles;
+  keptFiles: StoredFiles;
   settings: MediaSettings;
   reader: Reader;
   /** Undefined: no server is set, and recordings are not transcribed. */
@@ -41,8 +41,8 @@ export interface FetchedFile {
 }
 
 /**
- * The file with its bytes, which belongs at `path` in the folder. If it exists under its name, it was fetched before: by an attempt that ended in a crash, or
- * by the channel that received it. Throws `GatewayError`, or the signal's reason.
+ * The file with its bytes, at `path` in the folder. If it exists there, an interrupted attempt or the receiving channel
+ * has fetched it. Throws `GatewayError`, or the signal's reason.
  */
 export async function fetchFile(
   { channels, files }: MediaContext,

@@ -10,7 +10,7 @@ import type {
   ReceiveFiles,
 } from '../protocol/media.ts';
 import { safeFileName } from '../lib/file-name.ts';
-import { inboxPath, keepPicture } from './kept-files.ts';
+import { inboxPath, keepPicture } from './stored-files.ts';
 import type { ReadFile } from './reader/reader.ts';
 import { MEGABYTE } from './settings.ts';
 import { isSpeech, listen, problemOf } from './recordings.ts';

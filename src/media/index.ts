@@ -2,7 +2,7 @@
 import type {
   DocumentText,
   KeepToolFile,
-  KeptFiles,
+  StoredFiles,
   Pictures,
   ReadInline,
   ReceiveFiles,
@@ -15,7 +15,7 @@ import type { SessionFiles } from '../protocol/agent/tool.ts';
 import { createDocumentText, createReader } from './reader/reader.ts';
 import { createInbox } from './inbox.ts';
 import { createReadInline, createTranscribe } from './recordings.ts';
-import { startSweep } from './kept-files.ts';
+import { startSweep } from './stored-files.ts';
 import { createPictures, type MediaContext } from './fetch-file.ts';
 import { fileLimitsOf, type MediaSettings } from './settings.ts';
 import { createKeepToolFile } from './tool-files.ts';
@@ -36,7 +36,7 @@ export {
 export interface MediaDeps {
   channels: ReadonlyMap<string, Channel>;
   files: SessionFiles;
-  keptFiles: KeptFiles;
+  keptFiles: StoredFiles;
   settings: MediaSettings;
   /** Undefined: no server is set. */
   transcriber: Transcriber | undefined;

@@ -90,10 +90,7 @@ export function problemOf(problemText: TextRef): { problem: string; problemText:
   return { problem: inEnglish.text(problemText), problemText };
 }
 
-/**
- * Transcribes a recording that is not stored. Throws the signal's reason, or the error of a disk that cannot be
- * written.
- */
+/** Transcribes a recording that is not stored. Throws the signal's reason, or an error of the disk. */
 async function listenTo(
   transcriber: Transcriber | undefined,
   bytes: Uint8Array,

@@ -1,21 +1,14 @@
 /** Text to speech by a server with OpenAI's API, such as Speaches, Kokoro-FastAPI or vLLM. */
-import { GatewayError, isRetryable } from '../protocol/errors.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { ServiceFetch } from '../protocol/agent/tool.ts';
-import { backoffMs } from '../lib/async/backoff.ts';
-import { sleep } from '../lib/async/sleep.ts';
 import { clipEnd, oneLine } from '../lib/text.ts';
 import { textRef } from '../protocol/texts/say.ts';
-import { reasonIn } from './audio-server.ts';
+import { askAudioServer, reasonIn, RETRY_MS } from './audio-server.ts';
 import type { SpeechSettings } from './settings.ts';
 
 /** Longest time for one answer, in milliseconds. */
 const SPEAK_MS = 180_000;
-/** Attempts while the server is unreachable or busy, and the first wait between two. */
-const MAX_TRIES = 3;
-const RETRY_MS = 1_000;
-const RETRY_CAP_MS = 10_000;
-
 /** The server, and how it speaks. */
 export interface Voice extends Omit<SpeechSettings, 'format'> {
   format: string;
@@ -33,23 +26,15 @@ export function createSynthesize(
   totalMs = SPEAK_MS,
   retryMs = RETRY_MS,
 ): Synthesize {
-  return async (text, settings, signal) => {
-    const late = AbortSignal.timeout(totalMs);
-    const until = AbortSignal.any([signal, late]);
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await ask(request, text, settings, until);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (late.aborted) throw tooSlow(totalMs);
-        if (!isRetryable(error) || attempt + 1 >= MAX_TRIES) throw error;
-        log.debug({ err: error }, 'speech_delayed');
-        const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
-        // Cut short by the gateway's shutdown or the time limit: the next round throws the matching error.
-        await sleep(waitMs, until).catch(() => undefined);
-      }
-    }
+  const options = {
+    totalMs,
+    retryMs,
+    slow: (count: number) => textRef('speech.slow', { count }),
+    unreachable: (code: string) => textRef('speech.unreachable', { code }),
+    onRetry: (err: unknown) => log.debug({ err }, 'speech_delayed'),
   };
+  return (text, settings, signal) =>
+    askAudioServer(options, (until) => ask(request, text, settings, until), signal);
 }
 
 async function ask(
@@ -59,7 +44,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const { baseUrl, model, voice, format, speed, apiKey } = server;
-  const { status, headers, bytes } = await request(`${baseUrl}/audio/speech`, {
+  const response = await request(`${baseUrl}/audio/speech`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -67,15 +52,9 @@ async function ask(
     },
     body: JSON.stringify({ model, voice, input, response_format: format, speed }),
     signal,
-  })
-    .then(async (response) => ({
-      status: response.status,
-      headers: response.headers,
-      bytes: new Uint8Array(await response.arrayBuffer()),
-    }))
-    .catch((error: unknown) => {
-      throw unreachable(error);
-    });
+  });
+  const { status, headers } = response;
+  const bytes = new Uint8Array(await response.arrayBuffer());
   if (status !== 200) throw refusalOf({ status, headers, bytes }, server);
   const isSound = /^(audio\/|application\/(ogg|octet-stream))/i.test(headers.get('content-type') ?? '');
   if (isSound && bytes.length > 0) return bytes;
@@ -107,16 +86,4 @@ function refusalOf(
   const names = { model: clipEnd(oneLine(model), 80), voice: clipEnd(oneLine(voice), 80) };
   if (status >= 400) return new GatewayError('refused', textRef('speech.refused', { ...names, reason }));
   return new GatewayError('bad_response', textRef('speech.odd_status', { status }));
-}
-
-/** The error for a request without a whole answer. */
-function unreachable(cause: unknown): GatewayError {
-  if (cause instanceof GatewayError) return cause;
-  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new GatewayError('unavailable', textRef('speech.unreachable', { code }), { retryable: true, cause });
-}
-
-function tooSlow(totalMs: number): GatewayError {
-  const minutes = Math.ceil(totalMs / 60_000);
-  return new GatewayError('timeout', textRef('speech.slow', { count: minutes }));
 }

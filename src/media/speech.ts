@@ -1,6 +1,6 @@
 /**
- * The `speech:` lanes: an answer whose text is stored is spoken into a file of the session, which is then posted once.
- * The text never waits for it, and it survives a crash: the file has the turn's name, the post its reference.
+ * The `speech:` lanes: a stored answer is spoken into a file of the session, which is then posted once. The text never
+ * waits for it. After a crash, the file's name and the post's reference identify both.
  */
 import { z } from 'zod';
 import type { EventBus, LaneHandler } from '../protocol/bus.ts';
@@ -9,7 +9,7 @@ import { type Say, textRef } from '../protocol/texts/say.ts';
 import { GatewayError, StoreError, ToolError } from '../protocol/errors.ts';
 import { type AudioApi, type FileTypeOf, TYPE_HEAD_BYTES } from '../protocol/file-api.ts';
 import type { Log } from '../protocol/log.ts';
-import type { Attachment, KeptFiles } from '../protocol/media.ts';
+import type { Attachment, StoredFiles } from '../protocol/media.ts';
 import { type Address, addressOf, parseAddress, type SessionKey } from '../protocol/message.ts';
 import type { LaneHead, LaneStore } from '../protocol/store/lanes.ts';
 import type { SessionStore } from '../protocol/store/ledger.ts';
@@ -38,7 +38,7 @@ export interface SpeechContext {
   lanes: LaneStore;
   files: SessionFiles;
   fileTypeOf: FileTypeOf;
-  keptFiles: KeptFiles;
+  keptFiles: StoredFiles;
   post: Post;
   events: EventBus;
   languages: PersonLanguages;

@@ -1,6 +1,4 @@
-/**
- * The part of an answer that is read aloud: its text without code, addresses and pictures, up to the end of a sentence.
- */
+/** The part of an answer that is read aloud: without code, addresses and pictures, up to the end of a sentence. */
 import type { Nodes, Root } from 'mdast';
 import { MAX_PARSED, parseMarkdown } from '../lib/markdown/markdown.ts';
 import { resolveReferences } from '../lib/markdown/references.ts';

@@ -4,7 +4,7 @@ import type { Attachment, KeepToolFile } from '../protocol/media.ts';
 import { STATELESS_FOLDER } from '../protocol/agent/tool.ts';
 import { safeFileName } from '../lib/file-name.ts';
 import type { MediaContext } from './fetch-file.ts';
-import { keepPicture, piecesOf } from './kept-files.ts';
+import { keepPicture, piecesOf } from './stored-files.ts';
 import type { ReadFile } from './reader/reader.ts';
 import { MEGABYTE } from './settings.ts';
 

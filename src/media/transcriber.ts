@@ -1,10 +1,8 @@
 /** Speech to text by a server with OpenAI's API, such as whisper.cpp, Speaches or vLLM. */
 import { stat } from 'node:fs/promises';
-import { GatewayError, isRetryable } from '../protocol/errors.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Recording, Transcriber, Transcript, TranscriptRequest } from '../protocol/media.ts';
-import { backoffMs } from '../lib/async/backoff.ts';
-import { sleep } from '../lib/async/sleep.ts';
 import { clipMiddle, stripEnd } from '../lib/text.ts';
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -13,7 +11,7 @@ import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { textRef } from '../protocol/texts/say.ts';
 import { z } from 'zod';
-import { reasonIn } from './audio-server.ts';
+import { askAudioServer, reasonIn, RETRY_MS } from './audio-server.ts';
 import { parseJson } from '../lib/json/json.ts';
 import type { TranscriptionSettings } from './settings.ts';
 
@@ -25,11 +23,6 @@ export const MAX_RECORDING_BYTES = 25 * 1024 * 1024;
 export const MAX_SPOKEN_CHARS = 50_000;
 /** Longest time for one recording, in milliseconds. */
 const TRANSCRIBE_MS = 600_000;
-/** Attempts while the server is unreachable or busy, and the first wait between two. */
-const MAX_TRIES = 3;
-const RETRY_MS = 1_000;
-const RETRY_CAP_MS = 10_000;
-
 /** By content type; servers detect the format of a file by its extension. */
 const ENDINGS: Readonly<Record<string, string>> = {
   'audio/ogg': 'ogg',
@@ -59,24 +52,16 @@ export interface TranscriberDeps {
 
 /** Makes the transcriber; nothing is requested before its first recording. */
 export function createTranscriber({ settings, apiKey, log, limits = {} }: TranscriberDeps): Transcriber {
-  const { totalMs = TRANSCRIBE_MS, retryMs = RETRY_MS } = limits;
+  const options = {
+    totalMs: limits.totalMs ?? TRANSCRIBE_MS,
+    retryMs: limits.retryMs ?? RETRY_MS,
+    slow: (count: number) => textRef('hear.too_slow', { count }),
+    unreachable: (reason: string) => textRef('hear.unreachable', { reason }),
+    onRetry: (err: unknown) => log.warn({ err }, 'transcription_delayed'),
+  };
   const transcript: Transcriber['transcript'] = async (recording, request, signal) => {
     await checkSize(recording, settings);
-    const late = AbortSignal.timeout(totalMs);
-    const until = AbortSignal.any([signal, late]);
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await ask(recording, request, settings, apiKey, until);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (late.aborted) throw tooSlow(totalMs);
-        if (!isRetryable(error) || attempt + 1 >= MAX_TRIES) throw error;
-        log.warn({ err: error }, 'transcription_delayed');
-        const waitMs = Math.max(backoffMs(attempt, retryMs, RETRY_CAP_MS), error.retryAfterMs ?? 0);
-        // Cut short by the end of the turn or the time limit: the next round throws the matching error.
-        await sleep(waitMs, until).catch(() => undefined);
-      }
-    }
+    return await askAudioServer(options, (until) => ask(recording, request, settings, apiKey, until), signal);
   };
   return {
     transcript,
@@ -122,16 +107,9 @@ async function ask(
       file: { path, name: `recording.${ENDINGS[mimeType.split(';')[0] ?? ''] ?? 'ogg'}`, mimeType },
     },
     signal,
-  ).catch((error: unknown) => {
-    throw unreachable(error);
-  });
+  );
   if (answer.status === 200) return readTranscript(answer.body);
   throw refusalOf(answer, model);
-}
-
-function tooSlow(totalMs: number): GatewayError {
-  const minutes = Math.ceil(totalMs / 60_000);
-  return new GatewayError('timeout', textRef('hear.too_slow', { count: minutes }));
 }
 
 /** What is said in a recording. Throws `GatewayError('bad_response')`. */
@@ -158,16 +136,6 @@ function refusalOf({ status, body, retryAfterMs }: FormAnswer, model: string): G
     });
   if (status >= 400) return new GatewayError('unreadable', textRef('hear.unreadable', { reason }));
   return new GatewayError('bad_response', textRef('hear.odd_status', { status }));
-}
-
-/** The error for a request without an answer. */
-function unreachable(cause: unknown): GatewayError {
-  if (cause instanceof GatewayError) return cause;
-  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new GatewayError('unavailable', textRef('hear.unreachable', { reason: code }), {
-    retryable: true,
-    cause,
-  });
 }
 
 /** Largest answer that is read, in bytes. */

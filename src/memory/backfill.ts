@@ -1,7 +1,4 @@
-/**
- * Computes the vectors of facts, in the background and in batches: for new facts, and for all of them for a new
- * model.
- */
+/** Computes the vectors of facts in the background: for new facts, and for all of them after a change of model. */
 import { ProviderError, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { LLMProvider } from '../protocol/agent/provider.ts';
@@ -27,10 +24,7 @@ export interface BackfillDeps {
 }
 
 export interface Backfill {
-  /**
-   * Signals that there may be facts without a vector; `now` = without the pause after a failure. Never throws, never
-   * waits.
-   */
+  /** There may be facts without a vector; `now` skips the pause after a failure. Never throws, never waits. */
   wake(options?: { now: boolean }): void;
   /** Stops the work. Never throws; a second call does nothing. */
   close(): Promise<void>;

@@ -15,10 +15,7 @@ import { parseJson } from '../lib/json/json.ts';
 const PRIVATE = 0o600;
 /** Longest first line, in bytes. */
 const MAX_TITLE_BYTES = 1_024;
-/**
- * Longest of the other lines, in bytes, which are held in memory. The rows of one record have about 64 KiB, a
- * single row may have more.
- */
+/** Longest of the other lines, in bytes. The rows of one record have about 64 KiB, a single row may have more. */
 export const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Incremented when an older version could not read what is written. */
 const FORMAT = 1;
@@ -52,7 +49,7 @@ export interface BackupWriting {
 }
 
 /**
- * Writes the records; the file gets its name once it is complete and on the disk. Throws what the records throw,
+ * Writes the records; the file gets its name once it is complete and on disk. Throws what the records throw,
  * `GatewayError('usage')`, the reason of the signal, and errors of the file system.
  */
 export async function writeBackup(
@@ -89,10 +86,7 @@ export async function writeBackup(
   }
 }
 
-/**
- * Reads the records, the end marker last; only after reading all of them is it certain that nothing is missing or
- * changed. Throws `GatewayError('bad_backup')`.
- */
+/** Reads the records; only after the last one is it certain that nothing is missing. Throws `GatewayError('bad_backup')`. */
 export async function* readBackup(
   file: string,
   passphrase: string | undefined,
@@ -254,9 +248,8 @@ async function keyOf(passphrase: string, salt: string): Promise<Buffer> {
 }
 
 /**
- * Seals a stream with the key that scrypt derives from a passphrase: pieces of `PIECE_BYTES` by AES-256-GCM. The number
- * of a piece is its nonce, and whether it is the last one is authenticated: pieces cannot be changed, moved, repeated or
- * left out.
+ * Seals pieces of `PIECE_BYTES` by AES-256-GCM. The nonce is the piece's number and whether it is the last one, so that
+ * pieces cannot be changed, moved, repeated or left out.
  */
 async function* seal(bytes: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let turn = 0;

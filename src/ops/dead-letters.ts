@@ -18,10 +18,7 @@ export interface DeadLetterStore {
   administration: AdministrationStore;
 }
 
-/**
- * Reads the arguments after `dead-letters`; the returned function runs the command and returns the text to print.
- * Throws `GatewayError`: `usage`, or `unknown_dead_letter` when the id matches none; `StoreError` from the store.
- */
+/** Reads the arguments after `dead-letters`. Throws `GatewayError`: `usage`, `unknown_dead_letter`; and `StoreError`. */
 export function deadLettersCommand(args: readonly string[]): (store: DeadLetterStore) => Promise<string> {
   const all = args.includes('--all');
   const [action, id, ...more] = args.filter((arg) => arg !== '--all');

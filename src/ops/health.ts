@@ -87,10 +87,7 @@ export function createHealth(deps: HealthDeps): Health {
   };
 }
 
-/**
- * A reachable model server, with what is missing there, which models currently replace others, and what servers refuse to
- * be sent; that alone is no degradation, because models answer.
- */
+/** What is missing or replaced at a reachable model server degrades it; what servers refuse to be sent does not. */
 function modelHealth(
   report: ModelReport | GatewayError,
   replaced: readonly ReplacedModel[],

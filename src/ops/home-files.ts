@@ -1,6 +1,6 @@
 /**
- * The files of a home that belong in a backup: read for it, and on their way back. Those arrive next to the home, and
- * move into place once everything is valid.
+ * The files of a home that belong in a backup. On their way back they arrive next to the home, and move into place once
+ * everything is valid.
  */
 import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -19,8 +19,8 @@ const PIECE_BYTES = 64 * 1024;
 const PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Every file below the home, a record of its bytes at a time; except those whose path is in `except`, and links. A file
- * that vanishes in the meantime is left out. Throws errors of the file system.
+ * Every file below the home, a record of bytes at a time, except links and the paths in `except`. Files that vanish are
+ * left out. Throws errors of the file system.
  */
 export async function* homeFiles(home: string, except: ReadonlySet<string>): AsyncGenerator<BackupRecord> {
   for await (const file of plainFiles(home, '')) {
@@ -72,14 +72,9 @@ export interface Staging {
   /** Starts a file. Throws `GatewayError('bad_backup')` for a path that leads out of the home. */
   begin(file: string, mode: number): Promise<void>;
   append(bytes: Buffer): Promise<void>;
-  /**
-   * Throws `GatewayError('has_data')` if the home has a file of that name with different content, which would be lost.
-   */
+  /** Throws `GatewayError('has_data')` if the home has a file of that name with different content. */
   refuseOverwriting(): Promise<void>;
-  /**
-   * Moves all files into place, with `replace` those of sessions in place of all existing ones; returns the paths that
-   * the home keeps.
-   */
+  /** Moves all files into place, with `replace` over existing sessions; returns the paths that the home keeps. */
   settle(options: { replace: boolean }): Promise<string[]>;
   /** Removes what has arrived. Never throws. */
   discard(): Promise<void>;

@@ -1,6 +1,4 @@
-/**
- * The log as a file in the home, in addition to standard output: rotated at a certain size, with a few old ones kept.
- */
+/** The log as a file in the home, rotated at a certain size, with a few old ones kept. */
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { toGatewayError } from '../protocol/errors.ts';
@@ -32,8 +30,8 @@ export interface LogFileOptions {
 }
 
 /**
- * Makes the function that appends whole lines; only the owner may read the file. Several processes may write to one:
- * the first to find it full starts the next. Never throws: lines that cannot be written are missing only from the file.
+ * Appends whole lines to a file that only its owner may read. Several processes may write to it: the first to find it
+ * full starts the next. Never throws: lines that cannot be written are missing only from the file.
  */
 export function appendToLogFile(file: string, options: LogFileOptions): (line: string) => void {
   const { onFailure, maxBytes = MAX_LOG_FILE_BYTES, monotonicNow = () => performance.now() } = options;

@@ -58,9 +58,7 @@ export interface LogText {
   rest: () => string;
 }
 
-/**
- * Makes the function that words lines, each with its line end. It never throws: what is not a record stays unchanged.
- */
+/** Words lines, each with its line end. Never throws: what is not a record stays unchanged. */
 export function createLogText(options: LogTextOptions): LogText {
   let last = '';
   let repeats = 0;
@@ -134,10 +132,7 @@ function errorText(err: unknown, level: number): { sentence: string; stack: stri
 /** Longest text of a line's fields, in UTF-16 units. */
 const MAX_FIELDS_CHARS = 2_000;
 
-/**
- * The newest lines at or above a level, oldest first; empty without a file. They were redacted when written. Throws
- * other errors of the file system.
- */
+/** The newest lines at or above a level, oldest first. Throws errors of the file system, but not for a missing file. */
 export async function tailLog(
   file: string,
   { lines, level }: { lines: number; level: string },

@@ -29,10 +29,7 @@ export interface Redactor {
   learn: (secrets: readonly string[]) => void;
 }
 
-/**
- * Makes a function that replaces, in a text, the given secrets, everything of the given shapes, bearer headers and
- * passwords in URLs. Never throws.
- */
+/** Replaces the given secrets and shapes, bearer headers and passwords in URLs. Never throws. */
 export function redactor(options: { secrets: readonly string[]; shapes: readonly SecretShape[] }): Redactor {
   let secrets: readonly string[] = [];
   let inOrder: readonly string[] = [];
@@ -59,8 +56,8 @@ export function redactor(options: { secrets: readonly string[]; shapes: readonly
 }
 
 /**
- * How a secret may stand in a text: as it is, without the id before its colon (bot tokens), escaped as in JSON, in a
- * URL or a query, in hexadecimal digits, and in Base64 wherever it begins in the encoded bytes (`Authorization: Basic`).
+ * How a secret may appear: as it is, without the id before its colon (bot tokens), escaped as in JSON, a URL or a query,
+ * in hexadecimal, and in Base64 at any offset (`Authorization: Basic`).
  */
 function spellingsOf(secret: string): string[] {
   const afterId = /^\d+:(.+)$/s.exec(secret)?.[1];
@@ -88,8 +85,8 @@ function base64At(bytes: Buffer, offset: number): string[] {
 }
 
 /**
- * Makes the root log. `write` receives whole lines, already redacted; the default writes to standard output. Values are
- * cut first (`MAX_VALUE_CHARS`): a line takes bounded time, whatever it contains.
+ * The root log. `write` receives whole redacted lines, by default for standard output. Long values are cut first, so
+ * that a line takes bounded time.
  */
 export function createLog(options: {
   level: string;
@@ -144,10 +141,7 @@ function cutText(text: string, redact: (text: string) => string): string {
   return `${beginning.toWellFormed()}… (${text.length} characters)`;
 }
 
-/**
- * An error as log fields: names, codes, messages and stacks along the chain of causes; never its other properties (they
- * contain URLs and headers).
- */
+/** Names, codes, messages and stacks along the causes; no other properties, which contain URLs and headers. */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return String(error);
   const { name, message, stack } = error;

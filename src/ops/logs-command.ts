@@ -35,10 +35,7 @@ export interface LogsOutput {
   signal: AbortSignal;
 }
 
-/**
- * Reads the arguments after `logs`. Throws `GatewayError('usage')`; the returned function throws
- * `GatewayError('no_log')` if there is none.
- */
+/** Reads the arguments after `logs`. Throws `GatewayError('usage')`; the returned function throws `no_log`. */
 export function logsCommand(args: readonly string[]): (file: string, output: LogsOutput) => Promise<void> {
   const options = readOptions(args);
   return async (file, output) => {
@@ -91,9 +88,7 @@ function isWanted(line: string, { turn, level }: LogsOptions): boolean {
   return record.level >= level && (turn === undefined || record.turnId === turn);
 }
 
-/**
- * The newest matching lines of all files, and where the last file ended; `position` is undefined when there is no file.
- */
+/** The newest matching lines, and where the last file ended; `position` is undefined if there is no file. */
 async function lastLines(
   file: string,
   options: LogsOptions,

@@ -1,20 +1,12 @@
-/**
- * Delay of the event loop: one monitor for the process, read by everything that reduces work under load, and by the
- * metrics.
- */
+/** Delay of the event loop: one monitor for the metrics, and for everything that reduces work under load. */
 import { createHistogram } from 'node:perf_hooks';
 import { type Clock, systemClock } from '../lib/clock.ts';
 
 /** Time between two samples, in milliseconds. */
 export const SAMPLE_MS = 10;
-/**
- * The 99th percentile is of the last one to two spans of this length, in milliseconds: an old stall is no longer
- * relevant.
- */
+/** The 99th percentile covers the last one to two spans of this length, in milliseconds. */
 export const SPAN_MS = 30_000;
-/**
- * Weight of the newest sample: the effect of one stall fades within a few samples, and steady load shows equally fast.
- */
+/** Weight of the newest sample: one stall fades within a few samples, and steady load shows as fast. */
 const NEWEST_SHARE = 0.25;
 
 export interface LoopMonitor {

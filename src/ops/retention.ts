@@ -1,7 +1,4 @@
-/**
- * Deletes what is no longer needed, or older than the settings allow: queue items, traces, messages, sessions, and
- * folders.
- */
+/** Deletes what is no longer needed, or older than the settings allow. */
 import { toGatewayError } from '../protocol/errors.ts';
 import type { Retention, RetentionStore } from '../protocol/operator/backup.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
@@ -43,10 +40,7 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
   };
-  /**
-   * Deleted since the last complete sweep, plus an hour for turns that were still running. The first sweep covers
-   * everything.
-   */
+  /** Deleted since the last complete sweep, plus an hour for running turns. The first sweep covers everything. */
   let withinMs = KEPT_MS;
   const round = async (): Promise<void> => {
     try {
@@ -85,8 +79,8 @@ export async function purgeOld(
 }
 
 /**
- * Removes what is left on this machine of the folders of deleted sessions: after a crash, or because another node
- * deleted the session, or a turn was still working in it. False when one could not be removed. Throws `StoreError`.
+ * Removes what is left here of the folders of deleted sessions, after a crash or a deletion by another node. False if
+ * one could not be removed. Throws `StoreError`.
  */
 export async function sweepFolders(
   folders: RemovedFolders,

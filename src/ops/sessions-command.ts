@@ -22,10 +22,7 @@ export const MAX_LISTED = 1_000;
 /** Messages shown for a session, and characters of each. */
 const SHOWN_MESSAGES = 10;
 const SHOWN_CHARS = 200;
-/**
- * Longest wait for a running turn to end before its session is deleted, and the interval between checks, in
- * milliseconds.
- */
+/** Longest wait for a running turn before its session is deleted, and between checks, in milliseconds. */
 const END_MS = 5_000;
 const LOOK_MS = 100;
 
@@ -60,10 +57,7 @@ export function sessionsCommand(args: readonly string[]): SessionsCommand {
   throw usage(USAGE);
 }
 
-/**
- * Reads the arguments after `export`; the returned function yields the session in pieces. Throws
- * `GatewayError('usage')`.
- */
+/** Reads the arguments after `export`; the result yields the session in pieces. Throws `GatewayError('usage')`. */
 export function exportCommand(args: readonly string[]): (store: SessionsStore) => AsyncGenerator<string> {
   const { positionals, values } = read(args, EXPORT_USAGE);
   const [key, ...more] = positionals;
@@ -181,10 +175,7 @@ async function remove(store: SessionsStore, key: SessionKey, sure: boolean): Pro
   return `Deleted ${description}. A running gateway removes the files within the hour.`;
 }
 
-/**
- * Stops what runs in a session, waits briefly for it to end, and deletes it. False when there is none. Throws
- * `StoreError`.
- */
+/** Stops a session, waits briefly, and deletes it. False if there is none. Throws `StoreError`. */
 export async function deleteSession({ ledger, lanes }: SessionsStore, key: SessionKey): Promise<boolean> {
   await lanes.stop(key, { fresh: true });
   const until = performance.now() + END_MS;

@@ -48,8 +48,8 @@ const MAX_ATTEMPTS = 10;
 const BETWEEN_MS = 5_000;
 
 /**
- * Collects all garbage once, at a moment when `isIdle` returns true: the collection stops the process for about 50 ms.
- * V8 frees the pages about ten seconds later. Never throws, and keeps no process alive.
+ * Collects all garbage once, when `isIdle`: that stops the process for about 50 ms, and V8 frees the pages ten seconds
+ * later. Never throws, and keeps no process alive.
  */
 export function releaseStartMemory(
   isIdle: () => Promise<boolean>,

@@ -172,8 +172,8 @@ const EVERY_MS = 60_000;
 const MORE_AFTER_MS = 200;
 
 /**
- * Adds new rows of usage to the stored sums of hours at intervals until the signal aborts, so that a report over days
- * reads few rows. A failure is logged, and the next round tries again.
+ * Adds new rows of usage to the stored sums of hours until the signal aborts, so that reports read few rows. A failure
+ * is logged, and the next round tries again.
  */
 export function startAddingUp(usage: UsageSums, log: Log, signal: AbortSignal): void {
   let timer: NodeJS.Timeout | undefined;

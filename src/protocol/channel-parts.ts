@@ -4,7 +4,7 @@ import { DEAD_AFTER_MS, DEAD_INTERVAL_MS, type QuestionState } from './channel.t
 import { ChannelError } from './errors.ts';
 import type { ChannelHealth } from './gateway-api.ts';
 import type { TextRef } from './texts/say.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import type { AskedQuestion } from './delivery.ts';
 
 const WAITS = {
@@ -52,11 +52,11 @@ interface SingleReactionsParts {
 export class SingleReactions {
   readonly #parts: SingleReactionsParts;
   /** The bot's reactions to a question, as far as this process knows. */
-  readonly #shown: Recent<readonly string[]>;
+  readonly #shown: TtlCache<readonly string[]>;
 
   constructor(parts: SingleReactionsParts) {
     this.#parts = parts;
-    this.#shown = new Recent(REMEMBERED_MS, MAX_REACTIONS, parts.monotonicNow);
+    this.#shown = new TtlCache(REMEMBERED_MS, MAX_REACTIONS, parts.monotonicNow);
   }
 
   /** A question has arrived here: it has no reaction yet. */

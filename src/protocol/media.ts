@@ -203,7 +203,7 @@ export type ReadInline = (
 ) => Promise<{ name: string; picture?: Picture; text?: string; spoken?: string }>;
 
 /** What the database knows about files that came with messages. Throws only `StoreError`. */
-export interface KeptFiles {
+export interface StoredFiles {
   /** Bytes of the files of a user that are at most `days` old. */
   keptBytes(userId: string, days: number): Promise<number>;
   bytesIn(folder: string): Promise<number>;

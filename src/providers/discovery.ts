@@ -2,7 +2,7 @@
 import { ProviderError } from '../protocol/errors.ts';
 import { textRef } from '../protocol/texts/say.ts';
 import type { ChatRequest, ModelCapabilities } from '../protocol/agent/provider.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import { estimateTokens } from '../lib/text.ts';
 import type { ModelOmissions, Omission } from '../protocol/agent/omissions.ts';
 
@@ -136,7 +136,7 @@ export function createDiscovery(
   monotonicNow: () => number = () => performance.now(),
 ): Discovery {
   const discovered = new Map<string, { at: number; found: Promise<ModelCapabilities> }>();
-  const windows = new Recent<LearnedWindow>(LEARNED_WINDOW_MS, MAX_LEARNED_MODELS, monotonicNow);
+  const windows = new TtlCache<LearnedWindow>(LEARNED_WINDOW_MS, MAX_LEARNED_MODELS, monotonicNow);
   const find = (model: string): Promise<ModelCapabilities> => {
     const cached = discovered.get(model);
     if (cached !== undefined && monotonicNow() - cached.at < DISCOVERY_TTL_MS) return cached.found;
@@ -200,7 +200,7 @@ async function untilAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise
 export function createLearnedModels(monotonicNow: () => number = () => performance.now()) {
   // Longer than any part is remembered since it was last noted.
   const ttlMs = LONGEST_OMISSION_MS + RECALLED_MS;
-  const models = new Recent<ModelHabits>(ttlMs, MAX_LEARNED_MODELS, monotonicNow);
+  const models = new TtlCache<ModelHabits>(ttlMs, MAX_LEARNED_MODELS, monotonicNow);
   return {
     monotonicNow,
     /** The habits of a model, to be read and changed. Never throws. */
@@ -227,6 +227,6 @@ export function createLearnedModels(monotonicNow: () => number = () => performan
           current.size === 0 ? [] : [{ model, omissions: [...current] }],
         ),
     /** Digests of pictures that the server could not read. */
-    unreadable: new Recent<true>(UNREADABLE_MS, MAX_UNREADABLE, monotonicNow),
+    unreadable: new TtlCache<true>(UNREADABLE_MS, MAX_UNREADABLE, monotonicNow),
   };
 }

@@ -3,11 +3,11 @@ import { hash } from 'node:crypto';
 import { type Picture, unreadablePictures, unseenPictures } from '../protocol/media.ts';
 import { mcpServerOf, type Omission } from '../protocol/agent/omissions.ts';
 import type { ChatMessage, ChatRequest, ToolSchema } from '../protocol/agent/provider.ts';
-import type { Recent } from '../lib/recent.ts';
+import type { TtlCache } from '../lib/ttl-cache.ts';
 import type { Shape } from './shape.ts';
 
 /** Pictures that the server could not read, by their digest. */
-type Unreadable = Recent<true>;
+type Unreadable = TtlCache<true>;
 
 /** The request without these parts; the same object when nothing changes. Never throws. */
 export function reduceRequest(request: ChatRequest, omitted: ReadonlySet<Omission>): ChatRequest {

@@ -73,10 +73,7 @@ export function resultOf({ outcome, why: cause, turn }: ScheduleRun, say: Say = 
   return isTextKey(key) ? say.text({ key }) : (turn.reason ?? '');
 }
 
-/**
- * The slots after the due one that passed while no gateway was running, as one run; none if none has passed. Throws
- * `GatewayError('bad_schedule')` for a timing that cannot be read.
- */
+/** The slots missed while no gateway was running, as one run at most. Throws `GatewayError('bad_schedule')`. */
 export function missedRuns(timing: ScheduleTiming, nextAt: Date, now: Date): NewScheduleRun[] {
   const first = nextSlot(timing, nextAt.getTime());
   if (first === undefined || first > now.getTime()) return [];

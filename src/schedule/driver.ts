@@ -18,10 +18,7 @@ const DUE_AT_ONCE = 50;
 export interface Driver {
   /** Checks at once: there may be an earlier slot than the driver is aware of. Never throws. */
   soon(): void;
-  /**
-   * Starts no further check; resolves when the current one has ended, or after a short wait. Never throws; may be
-   * called more than once.
-   */
+  /** Starts no further check; resolves soon after the current one. Never throws; may be called more than once. */
   stop(): Promise<void>;
 }
 
@@ -97,8 +94,8 @@ async function ran(run: RunSlot, due: DueSchedule, log: Log): Promise<boolean> {
 }
 
 /**
- * Moves the slots of such schedules to the next one from now. A slot that occurs once in that time, such as a daily
- * one, has already run and stays where it is. Throws only `StoreError`.
+ * Moves these slots to the next one from now. A slot that occurs once in that time has already run and stays. Throws
+ * only `StoreError`.
  */
 async function followClockBack(store: ScheduleStore): Promise<void> {
   for (const schedule of await store.aheadOfClock()) {

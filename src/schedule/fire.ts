@@ -65,11 +65,10 @@ export interface Heartbeat {
 }
 
 /**
- * Fires a slot. The message id consists of schedule, slot and the run before it (a clock that was set back repeats the
- * same slots), so the session's lane accepts it once, no matter how many processes send it: after a crash between
- * message and move, the repeated message changes nothing. A lane per schedule would achieve the same, at the cost of an
- * owner, a lease and a second commit per run. After a downtime of the gateway the first missed slot runs once, and the
- * next one is in the future. Throws only `StoreError`.
+ * Fires a slot. The message id consists of schedule, slot and the previous run (a clock that was set back repeats slots),
+ * so the lane accepts it once, however many processes send it, even after a crash before the move. A lane per schedule
+ * would cost an owner, a lease and a second commit per run. After a downtime the first missed slot runs once. Throws only
+ * `StoreError`.
  */
 export async function fire(deps: SchedulingDeps, timeZone: string, schedule: DueSchedule): Promise<void> {
   const { id, session, address, creatorId, nextAt: slot, now } = schedule;

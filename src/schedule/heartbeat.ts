@@ -22,9 +22,8 @@ const FOR_ALL =
   'This counts for all gateways of this database; where there are several, heartbeat.everyMinutes must be the same in each.';
 
 /**
- * Sets the heartbeat's schedule to the configured interval and the kind of its chat; undefined or 0 = none. All gateways of one database share it: a gateway
- * that finds an interval different from its own logs it, since its own may have changed or another gateway's may
- * differ. `now` is epoch milliseconds. Throws only `StoreError`.
+ * Sets the heartbeat's schedule to the configured interval (undefined or 0 = none) and the kind of its chat. All gateways
+ * of a database share it, so a different interval is logged. `now` is epoch milliseconds. Throws only `StoreError`.
  */
 export async function settleHeartbeat(
   { store, creatorAccess, log }: SchedulingDeps,
@@ -64,8 +63,8 @@ export async function settleHeartbeat(
 }
 
 /**
- * Fires one heartbeat: passes the agent the list, unless it is empty or the chat is busy, then moves the schedule on.
- * Only the node that moves it emits the tick (B-45). Throws only `StoreError`.
+ * Fires one heartbeat, unless its list is empty or the chat is busy, and moves the schedule on. Only the node that moves
+ * it emits the tick (B-45). Throws only `StoreError`.
  */
 export async function beat(
   deps: SchedulingDeps,

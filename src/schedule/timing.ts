@@ -10,17 +10,13 @@ const MAX_EXPRESSION = 200;
 /** Longest interval of `every`, in milliseconds. */
 export const MAX_EVERY_MS = 366 * 24 * 3_600_000;
 
-/**
- * Consecutive slots that are checked for a too short interval: two values of the seconds field produce neighboring
- * slots.
- */
+/** Slots that are checked for too short an interval: two values of the seconds field give neighboring slots. */
 const CHECKED_SLOTS = 3;
 
 /**
- * The first slot after `after`; undefined when none is left. An interval counts from `anchor`, an earlier slot. Clock
- * changes: a cron line with a single time runs once a day, after the gap when that time does not exist and at its first
- * occurrence when it occurs twice; a line that repeats within the day keeps its interval. Throws
- * `GatewayError('bad_schedule')` for a line or zone that cannot be parsed. Epoch milliseconds.
+ * The first slot after `from`; undefined if none is left. An interval counts from `anchor`, an earlier slot. When clocks
+ * change, a cron line with a single time still runs once a day, and one that repeats within the day keeps its interval.
+ * Throws `GatewayError('bad_schedule')` for a line or zone that cannot be parsed. Epoch milliseconds.
  */
 export function nextSlot(timing: ScheduleTiming, from: number, anchor: number = from): number | undefined {
   switch (timing.kind) {
@@ -37,9 +33,7 @@ export function nextSlot(timing: ScheduleTiming, from: number, anchor: number = 
   }
 }
 
-/**
- * The first slot of a schedule created at `now`. Throws `GatewayError('bad_schedule')` naming what makes it unusable.
- */
+/** The first slot of a schedule created at `now`. Throws `GatewayError('bad_schedule')` with the reason. */
 export function firstSlot(timing: ScheduleTiming, now: number): number {
   const first = nextSlot(timing, now);
   if (timing.kind === 'every' && (timing.everyMs < MIN_EVERY_MS || timing.everyMs > MAX_EVERY_MS)) {
@@ -92,10 +86,7 @@ const UNITS: Record<string, number> = { m: 1, h: 60, d: 24 * 60 };
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s?(Z|[+-]\d{2}:?\d{2})?$/i;
 
-/**
- * Parses a timing. `now` is epoch milliseconds, `timeZone` applies when the request names none. Throws
- * `GatewayError('bad_schedule')`.
- */
+/** Parses a timing; `timeZone` applies if the request names none. Throws `GatewayError('bad_schedule')`. */
 export function readWhen(
   when: ScheduleWhen,
   { now, timeZone }: { now: number; timeZone: string },
@@ -139,8 +130,8 @@ function readMoment(text: string, timeZone: string): number {
 }
 
 /**
- * Parses the timing of `/schedule add`: `0 9 * * *`, optionally followed by a time zone, `every 30m`, `in 2 hours`, `at
- * 2026-12-01 09:00`. Never throws: anything else is treated as a cron line.
+ * Parses the timing of `/schedule add`: `0 9 * * *` with or without a zone, `every 30m`, `in 2 hours`,
+ * `at 2026-12-01 09:00`. Never throws: anything else is treated as a cron line.
  */
 export function parseWhen(text: string): ScheduleWhen {
   const trimmed = text.trim();

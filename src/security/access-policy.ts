@@ -9,22 +9,16 @@ import {
   type Verdict,
 } from '../protocol/access.ts';
 import type { GroupChatStore } from '../protocol/store/group-chats.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import type { InboundMessage, Membership } from '../protocol/message.ts';
 import { createTokenLookup, hashSecret, newPairingCode } from './token-lookup.ts';
 import { textRef } from '../protocol/texts/say.ts';
 
 /** A pairing code is valid for this long, and a stranger gets at most one within that time. */
 const PAIRING_TTL_MS = 3_600_000;
-/**
- * Valid codes of one channel at once; further strangers get no reply until one is used, or is old enough to be
- * replaced.
- */
+/** Valid codes of one channel; further strangers get none until one is used or old enough to be replaced. */
 export const MAX_PAIRINGS = 3;
-/**
- * A code this old may be replaced by another stranger's: a few strangers cannot lock everyone else out for its whole
- * lifetime.
- */
+/** A code this old may be replaced by another stranger's: no one can lock others out for its whole lifetime. */
 const PAIRING_YIELDS_MS = 600_000;
 /** How long a grant is cached: a revoked one stops working within this time. */
 export const GRANT_CACHE_MS = 2_000;
@@ -91,7 +85,7 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
 type Granted = (channel: string, kind: Grant['kind'], id: string) => Promise<boolean>;
 
 function createGrantLookup(access: AccessStore, monotonicNow: () => number): Granted {
-  const cache = new Recent<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, monotonicNow);
+  const cache = new TtlCache<true>(GRANT_CACHE_MS, MAX_CACHED_GRANTS, monotonicNow);
   return async (channel, kind, id) => {
     const key = `${channel}:${kind}:${id}`;
     if (cache.get(key) !== undefined) return true;
@@ -144,10 +138,7 @@ async function judgePerson(
   return rules.dm === 'pairing' ? await offer() : { kind: 'deny' };
 }
 
-/**
- * Whether a user id (`telegram:42`, `token:<id>`) is an owner's: listed in `access.owners`, made an owner during
- * pairing, or a token with the scope `admin`.
- */
+/** Whether a user id (`telegram:42`, `token:<id>`) is an owner's: in `access.owners`, by pairing, or with scope `admin`. */
 export async function isOwner(
   access: AccessStore,
   channelAccess: (channel: string) => ChannelAccess | undefined,
@@ -163,10 +154,7 @@ export async function isOwner(
   return token !== undefined && hasScope(token, 'admin');
 }
 
-/**
- * Ids of a channel's owners: those of `access.owners`, and those who were made owners during pairing. Throws
- * `StoreError`.
- */
+/** Ids of a channel's owners, from `access.owners` and from pairing. Throws `StoreError`. */
 export async function ownersOf(
   access: AccessStore,
   channelAccess: (channel: string) => ChannelAccess | undefined,
@@ -183,8 +171,8 @@ function authorizeCaller(caller: Caller | undefined): Verdict {
 }
 
 /**
- * A group needs its own grant, no matter who writes there, and by default the message must mention the bot; a message
- * from another bot always must. A message that does not may be observed.
+ * A group needs its own grant, whoever writes there, and by default the message must mention the bot; that of another bot
+ * always must. A message that does not may be observed.
  */
 function authorizeGroup(
   message: InboundMessage,

@@ -35,17 +35,11 @@ const refusedV4 = new BlockList();
 for (const [net, prefix] of REFUSED_V4) refusedV4.addSubnet(net, prefix, 'ipv4');
 const refusedV6 = new BlockList();
 for (const [net, prefix] of REFUSED_V6) refusedV6.addSubnet(net, prefix, 'ipv6');
-/**
- * The only block from which IANA assigns global unicast: mapped, translated (NAT64), private and link-local ones lie
- * outside.
- */
+/** The only block of global unicast: mapped, translated (NAT64), private and link-local addresses lie outside. */
 const globalV6 = new BlockList();
 globalV6.addSubnet('2000::', 3, 'ipv6');
 
-/**
- * True for a globally routable unicast address, in the form that `dns.lookup` or a WHATWG URL (without brackets)
- * returns.
- */
+/** True for a globally routable unicast address as `dns.lookup` or a WHATWG URL (without brackets) returns it. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !refusedV4.check(address, 'ipv4');

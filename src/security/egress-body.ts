@@ -24,10 +24,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 /** The encodings that can be read, as the request names them. */
 export const ACCEPT_ENCODING = 'gzip, deflate, br';
 
-/**
- * Returns the whole decoded body. Throws `GatewayError`: `too_large`, `too_slow`, `bad_response`; other errors of the
- * stream are passed on.
- */
+/** The whole decoded body. Throws `GatewayError`: `too_large`, `too_slow`, `bad_response`; and the stream's errors. */
 export async function readBody(source: Readable, encoding: string, limits: BodyLimits): Promise<Buffer> {
   const decoder = decoderFor(encoding);
   const chunks: Buffer[] = [];

@@ -47,25 +47,16 @@ const USER_AGENT = 'Parley (self-hosted chat gateway)';
 export interface EgressOptions {
   /** Ports besides 80 and 443. */
   ports?: () => readonly number[];
-  /**
-   * Origins allowed regardless of their address: services the operator configured. Redirects elsewhere are checked as
-   * usual.
-   */
+  /** Origins of services that the operator configured, allowed whatever their address. Redirects elsewhere are checked. */
   allow?: readonly string[];
   /** Origins that may receive data, under the same rules about addresses as all others. */
   posts?: readonly string[];
-  /**
-   * How a name becomes addresses; by default the system's lookup for `allow`, and a resolver of public names for the
-   * rest.
-   */
+  /** Resolves a name; by default the system's lookup for `allow`, and a resolver of public names for the rest. */
   resolve?: (hostname: string) => Promise<ResolvedAddress[]>;
   limits?: Partial<EgressLimits>;
 }
 
-/**
- * Makes the function that all fetches go through. No proxy from the environment is used: it would resolve names
- * unchecked.
- */
+/** The function for all fetches. Proxies of the environment are not used: they would resolve names unchecked. */
 export function createEgress(options: EgressOptions = {}): Egress {
   const limits = { ...EGRESS_LIMITS, ...options.limits };
   return async (request) => {
@@ -217,13 +208,13 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 
 /** Connects only to the given addresses: the name is not resolved a second time. */
 function connectingTo(addresses: ResolvedAddress[]): Agent {
-  const pinned: LookupFunction = (_hostname, options, callback) => {
+  const fixedLookup: LookupFunction = (_hostname, options, callback) => {
     const [first] = addresses;
     if (options.all === true) callback(null, addresses);
     else callback(null, first?.address ?? '', first?.family);
   };
   return new Agent({
-    connect: { lookup: pinned },
+    connect: { lookup: fixedLookup },
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: 0,
@@ -246,9 +237,8 @@ function converted(error: unknown): GatewayError {
 }
 
 /**
- * Makes the resolver: all addresses of a name, none when it does not exist. Names from the hosts file and search
- * domains do not count: they are local to this machine. Rejects when no name server answers in time. `servers` are the
- * system's unless given.
+ * Makes the resolver: all addresses of a name, none if it does not exist. The hosts file and search domains do not count.
+ * Rejects if no name server answers in time. `servers` default to the system's.
  */
 export function createPublicResolver(
   options: { servers?: readonly string[]; questionMs?: number } = {},

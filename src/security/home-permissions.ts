@@ -33,8 +33,8 @@ export interface HomePermissions {
 }
 
 /**
- * Checks the modes of `home` and its content; one that does not exist yet is fine. Inside a home that no one else can
- * enter, modes do not matter. On Windows, which has no modes, nothing is checked. Never throws.
+ * Checks the modes of `home` and its content; inside a home that no one else can enter, they do not matter. Windows has
+ * no modes, so nothing is checked there. Never throws.
  */
 export function homePermissions(home: string, platform = process.platform): HomePermissions {
   const places = openPlaces(home, platform);

@@ -1,7 +1,4 @@
-/**
- * The gateway's own connections, to its database and to NATS: what others on the network path could do, and their
- * secrets.
- */
+/** What others on the network path of the gateway's own connections could do, and the secrets of these connections. */
 import { withPassword, hostsOf, isLoopback } from '../lib/connection-url.ts';
 
 /** The environment variables that name them. */

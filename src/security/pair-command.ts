@@ -10,8 +10,8 @@ import { PARLEY } from '../protocol/texts/parley.ts';
 type PairChannel = ChannelManifest;
 
 /**
- * Runs `pair` with its arguments for the channels that have their own ids; returns the text to print. With `firstOwns`
- * the first person who is approved becomes an owner. Throws `GatewayError` for wrong usage, and `StoreError`.
+ * Runs `pair` for the channels that have their own ids. With `firstOwns` the first person approved becomes an owner.
+ * Throws `GatewayError` for wrong usage, and `StoreError`.
  */
 export async function pairCommand(
   access: AccessStore,

@@ -1,7 +1,4 @@
-/**
- * Requests to services that the operator configured, wherever they are: the `fetch` of clients that speak a protocol
- * over HTTP.
- */
+/** Requests to services that the operator configured, wherever they are: the `fetch` of clients that use HTTP. */
 import { pipeline, Readable, Transform, type TransformCallback } from 'node:stream';
 import { Agent, request as send } from 'undici';
 import { GatewayError } from '../protocol/errors.ts';

@@ -76,9 +76,8 @@ function filterOf(caller: Caller, secret: string | undefined) {
 }
 
 /**
- * A link that signs in once, within `CODE_MS`, with the rights of a token: the given one, else the oldest with the
- * scope `admin`. The code comes after the `#`, which browsers do not send to any server. Undefined when there is no
- * such token.
+ * A link that signs in once, within `CODE_MS`, with the rights of the given token, else of the oldest one with the scope
+ * `admin`. Browsers do not send the code after the `#` to any server. Undefined if there is no such token.
  */
 export async function signInLink(
   access: TokenStore,
@@ -192,9 +191,9 @@ interface FirstToken {
 }
 
 /**
- * Makes sure that an admin token exists: `GATEWAY_TOKEN` when given, else the one in `$GATEWAY_HOME/token`, else a new
- * one, which `showToken` shows (on a terminal) or which is written to that file, with mode 0600. It is never logged. The
- * environment has at most one token: another value, or none, revokes the previous one.
+ * Makes sure that an admin token exists: `GATEWAY_TOKEN`, else the one in `$GATEWAY_HOME/token`, else a new one for
+ * `showToken` (a terminal) or that file, with mode 0600. It is never logged. The environment has at most one token:
+ * another value, or none, revokes the previous one.
  */
 export async function ensureFirstToken(options: {
   access: TokenStore;

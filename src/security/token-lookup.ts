@@ -1,6 +1,6 @@
 /** Finds tokens by their digest: cached briefly, and one query at a time no matter how many are requested. */
 import type { Caller, TokenStore } from '../protocol/access.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { z } from 'zod';
 
@@ -17,26 +17,21 @@ const MAX_HEADER = 512;
 export interface TokenLookup {
   /** The caller behind an `Authorization` value; only `Bearer <token>` and `Session <secret>` count. Throws only `StoreError`. */
   authenticate: (authorization: string | undefined) => Promise<Caller | undefined>;
-  /**
-   * The callers behind these values as they are now, bypassing the cache; invalid ones are missing. Throws only
-   * `StoreError`.
-   */
+  /** The callers behind these values now, without the cache; invalid ones are missing. Throws only `StoreError`. */
   recheck: (authorizations: readonly string[]) => Promise<ReadonlyMap<string, Caller>>;
 }
 
 /**
- * Makes the lookup; `monotonicNow` is a monotonic clock in milliseconds, `proxyTokenOf` returns the name of the token that a
- * user of a proxy has now: a session that the proxy started ends when that changes. While one query runs, further
- * requests are collected for the next: a flood of wrong tokens costs few queries, and a valid one in the middle of it
- * is found like any other.
+ * Makes the lookup. `proxyTokenOf` is the name of a proxy user's token: a session that the proxy started ends when it
+ * changes. While one query runs, requests are collected for the next, so that a flood of wrong tokens costs few queries.
  */
 export function createTokenLookup(
   store: TokenStore,
   monotonicNow: () => number,
   proxyTokenOf: (user: string) => string | undefined = () => undefined,
 ): TokenLookup {
-  const cache = new Recent<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, monotonicNow);
-  const recentUses = new Recent<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, monotonicNow);
+  const cache = new TtlCache<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, monotonicNow);
+  const recentUses = new TtlCache<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, monotonicNow);
   const find = collected((hashes) => findCallers(store, hashes, proxyTokenOf));
 
   return {
@@ -156,8 +151,8 @@ export function newToken(): string {
 }
 
 /**
- * SHA-256 in hex: high-entropy secrets need no slow hash at rest. Looking one up by its digest leaks nothing by timing:
- * an attacker cannot steer the digest of a guess toward the digest of a real one.
+ * SHA-256 in hex: high-entropy secrets need no slow hash. Looking one up by its digest leaks nothing by timing, because
+ * an attacker cannot steer digests.
  */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret, 'utf8').digest('hex');

@@ -96,10 +96,7 @@ function valuesOf(word: string): unknown[] {
   return errors.length === 0 ? [value, word] : [word];
 }
 
-/**
- * The text with the field at that path set, or removed if the value is undefined; its comments stay. Throws
- * `GatewayError('usage')` if the text has no place for it.
- */
+/** The text with that field set, or removed if the value is undefined; comments stay. Throws `GatewayError('usage')`. */
 export function editedText(text: string, field: readonly string[], value: unknown): string {
   const content = readJson(text).value;
   const path: (string | number)[] = [];

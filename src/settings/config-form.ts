@@ -26,9 +26,8 @@ export function readConfigForm({
 }
 
 /**
- * Makes all changes or none; comments stay. Errors that were in the file before do not count. Throws `ConfigError` when
- * the file cannot be read, `GatewayError('usage' | 'unwritable')` when a change has no place in it or it cannot be
- * written.
+ * Makes all changes or none; comments stay, and earlier errors do not count. Throws `ConfigError` if the file cannot be
+ * read, `GatewayError('usage' | 'unwritable')` if a change has no place in it or it cannot be written.
  */
 export function changeConfigFile(
   { file, check, needsRestart }: ConfigFile,

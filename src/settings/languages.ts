@@ -28,10 +28,7 @@ export interface LanguageFilesOptions {
 
 /** The languages with their life cycle. */
 export interface LanguageFiles extends Languages {
-  /**
-   * Reads the folder now, and from now on whenever it changes. Never throws: without the folder there are only the
-   * built-in languages.
-   */
+  /** Reads the folder now and after each change. Never throws: without it there are the built-in languages. */
   open(): Promise<void>;
   /** Current errors in the files, by file and line; the last valid content stays in use. */
   errors(): readonly string[];

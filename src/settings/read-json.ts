@@ -57,9 +57,7 @@ export function readJson(input: string): JsonText {
   };
 }
 
-/**
- * The most brackets that are open at once; those in strings and comments count, too, which does not affect real files.
- */
+/** The most brackets open at once. Those in strings count too, which does not affect real files. */
 function depthOf(text: string): number {
   let depth = 0;
   let most = 0;

@@ -10,9 +10,7 @@ import { isJsonObject } from '../lib/json/json.ts';
 /** Existing files are compared this long after the start, in milliseconds: work that the start resumes goes first. */
 const COMPARED_AFTER_MS = 5_000;
 
-/**
- * The JSON Schema of what people write into a file with these fields, with descriptions without links to other pages.
- */
+/** The JSON Schema of a file with these fields, its descriptions without links to other pages. */
 export function jsonSchema(schema: z.ZodObject): Readonly<Record<string, unknown>> {
   return withoutLinks(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }
@@ -24,8 +22,8 @@ function jsonSchemaOf(schema: z.ZodObject): string {
 }
 
 /**
- * Writes schema files, by path: those that are missing at once, and after a while those that differ from what is there. Ends
- * early when the signal aborts. Never rejects: without them only editors lose something.
+ * Writes missing schema files at once, and after a while those that differ. Ends early when the signal aborts. Never
+ * rejects: without them only editors lose something.
  */
 export async function writeSchemaFiles(
   files: Readonly<Record<string, () => z.ZodObject>>,
@@ -73,10 +71,7 @@ function withoutLinks(schema: Schema): Schema {
   return describedBy(schema, (_path, description) => description.replaceAll(LINK, '$1'));
 }
 
-/**
- * The schema with its descriptions in the language of a table; what the table lacks stays unchanged. The table has the
- * settings of the file below `path`.
- */
+/** The schema described in the language of a table that has the settings below `path`; the rest stays unchanged. */
 export function describedIn(schema: Schema, table: TextTable, path = ''): Schema {
   return describedBy(
     schema,
@@ -88,10 +83,7 @@ export function describedIn(schema: Schema, table: TextTable, path = ''): Schema
   );
 }
 
-/**
- * What the schema says about each setting, by its path, in its order: `limits.messagesPerMinute`, `providers.*.kind`; all
- * of them below `under`.
- */
+/** What the schema says about each setting below `under`, by path: `limits.messagesPerMinute`, `providers.*.kind`. */
 export function descriptionsOf(schema: Schema, under = ''): ReadonlyMap<string, string> {
   const descriptions = new Map<string, string>();
   describedBy(
@@ -105,10 +97,7 @@ export function descriptionsOf(schema: Schema, under = ''): ReadonlyMap<string, 
   return descriptions;
 }
 
-/**
- * The keys under which a table may describe a setting: its path, and the path with a star for one name in it, so that
- * `setting.access.*.dm` describes every channel.
- */
+/** The keys that may describe a setting: its path, and the path with a star for one name (`setting.access.*.dm`). */
 export function keysOf(path: string): SettingKey[] {
   const names = path.split('.');
   const patterns = names.map((_, nth) => names.with(nth, '*').join('.'));
@@ -119,10 +108,7 @@ function isText(text: string | undefined): text is string {
   return text !== undefined;
 }
 
-/**
- * A copy in which `describe` provides each description; a star stands for the names of a record and the entries of a
- * list.
- */
+/** A copy with descriptions from `describe`; a star stands for a record's names and a list's entries. */
 function describedBy(schema: Schema, describe: Describe, path = ''): Schema {
   const inner = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {

@@ -23,10 +23,9 @@ const CHANGE_WAIT_MS = 5_000;
 const CHANGE_ATTEMPTS = 5;
 
 /**
- * Reads the file (`before` is undefined if there is none), writes what `change` makes of it, and returns the result of
- * `change`. Only one process at a time does this, others wait up to `waitMs`; an `after` that is undefined or equal to `before` writes nothing.
- * Throws what `change` throws, `ConfigError` when the file cannot be read, or `GatewayError('unwritable')` that names
- * the file.
+ * Replaces the file's content (`before` is undefined if there is none) with what `change` makes of it, one process at a
+ * time. Others wait up to `waitMs`; an `after` that is undefined or equal to `before` writes nothing. Throws what `change`
+ * throws, `ConfigError` if the file cannot be read, or `GatewayError('unwritable')` that names it.
  */
 export function changeWhole<Result>(
   file: string,
@@ -50,8 +49,8 @@ export function changeWhole<Result>(
 }
 
 /**
- * Takes the lock beside the file, and returns what releases it. SQLite holds it as a lock of the operating system, which
- * ends with its process: a writer that is killed blocks nobody.
+ * Takes the lock beside the file, and returns what releases it. SQLite holds it as a lock of the operating system, so a
+ * writer that is killed blocks nobody.
  */
 function lockFile(file: string, waitMs: number): () => void {
   const target = linkedFile(file);
@@ -75,10 +74,7 @@ function lockFile(file: string, waitMs: number): () => void {
   }
 }
 
-/**
- * Replaces the content of a file, or creates it; a link stays a link. Throws `GatewayError('unwritable')` that names
- * the file.
- */
+/** Replaces or creates a file; a link stays a link. Throws `GatewayError('unwritable')` that names the file. */
 export function writeWhole(file: string, text: string): void {
   const target = linkedFile(file);
   const newFile = `${target}.${process.pid}.new`;
@@ -132,10 +128,7 @@ const HEAD = `# Variables of Parley, read at the start and by every command of p
 # Keep this file secret: it holds tokens. docs/configuration.md lists all variables.
 `;
 
-/**
- * The text with these variables set, undefined ones removed; other lines stay unchanged. Throws `GatewayError` for a
- * value that no line can hold.
- */
+/** The text with these variables set, or removed if undefined. Throws `GatewayError` for a value that no line can hold. */
 export function withVariables(
   text: string | undefined,
   values: Readonly<Record<string, string | undefined>>,

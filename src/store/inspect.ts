@@ -5,7 +5,7 @@ import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { DatabaseReport, NodeSettings, NodeStatus } from '../protocol/operator/nodes.ts';
 import { serverOf } from '../lib/connection-url.ts';
 import { connect, type DatabasePlace, type Sql } from './database/database.ts';
-import { knownMigrations } from './database/migrate.ts';
+import { readJournal } from './database/migrate.ts';
 import { withRetry } from './database/retry.ts';
 import { VERSION_FILE } from './embedded/data-folder.ts';
 import { liveHolder } from './embedded/home.ts';
@@ -47,14 +47,12 @@ async function ask(place: DatabasePlace, kind: 'postgres' | 'embedded'): Promise
 async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseReport> {
   await sql`select 1`;
   const startedAt = Date.now();
-  const [server] = await sql<{ version: string; at: Date; bytes: string }[]>`
+  const [server] = await sql<{ version: string; at: Date }[]>`
     select current_setting('server_version') as version, clock_timestamp() as at`;
   const endedAt = Date.now();
   const [size] = await sql<{ bytes: string }[]>`select pg_database_size(current_database()) as bytes`;
-  const tables = await tablesOf(sql);
-  const readable = tables === 'current' || tables === 'newer';
-  const statuses = readable ? await statusesOf(sql) : [];
-  return {
+  const { state: tables } = await readJournal(sql, SCHEMA);
+  const report = {
     state: 'open',
     kind,
     version: server?.version.split(' ')[0] ?? '',
@@ -62,51 +60,25 @@ async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseRe
     clockErrorMs: (endedAt - startedAt) / 2,
     tables,
     bytes: Number(size?.bytes ?? 0),
-    nodes: readable ? await nodesOf(sql) : [],
-    model: readable ? await modelOf(sql) : undefined,
-    servers: readable ? await serversOf(sql) : [],
-    omissions: statuses.flatMap(({ model }) => model?.omissions ?? []),
-    backups: statuses.flatMap(({ backup }) => backup ?? []),
-  };
-}
-
-async function tablesOf(sql: Sql) {
-  const [journal] = await sql<
-    { found: boolean }[]
-  >`select to_regclass(${`"${SCHEMA}".migration`}) is not null as found`;
-  if (journal?.found !== true) return 'none';
-  const migrations = knownMigrations();
-  const applied = (await sql<{ at: string }[]>`select created_at as at from ${sql(SCHEMA)}.migration`).map(
-    ({ at }) => Number(at),
-  );
-  const unknown = applied.filter((at) => !migrations.includes(at));
-  if (unknown.length > 0) return Math.min(...unknown) < Math.min(...migrations) ? 'unreleased' : 'newer';
-  return applied.length < migrations.length ? 'behind' : 'current';
-}
-
-async function nodesOf(sql: Sql): Promise<(NodeSettings & { instance: string })[]> {
-  return [
-    ...(await sql<(NodeSettings & { instance: string })[]>`
-      select distinct instance, version, digests from node_settings join node using (instance)
-      where lease_until > now() order by instance`),
-  ];
-}
-
-async function modelOf(sql: Sql): Promise<string | undefined> {
-  const [row] = await sql<{ value: string }[]>`select value from choice where name = 'model'`;
-  return row?.value;
-}
-
-async function serversOf(sql: Sql): Promise<McpServerStatus[]> {
-  const rows = await sql<{ servers: McpServerStatus[] }[]>`
+  } as const;
+  if (tables !== 'current' && tables !== 'newer')
+    return { ...report, nodes: [], servers: [], omissions: [], backups: [] };
+  const nodes = await sql<(NodeSettings & { instance: string })[]>`
+    select distinct instance, version, digests from node_settings join node using (instance)
+    where lease_until > now() order by instance`;
+  const [choice] = await sql<{ model: string }[]>`select value as model from choice where name = 'model'`;
+  const servers = await sql<{ servers: McpServerStatus[] }[]>`
     select distinct instance, servers from mcp_status join node using (instance) where lease_until > now()`;
-  return rows.flatMap(({ servers }) => servers);
-}
-
-async function statusesOf(sql: Sql): Promise<NodeStatus[]> {
-  const rows = await sql<{ status: NodeStatus }[]>`
+  const statuses = await sql<{ status: NodeStatus }[]>`
     select distinct instance, status from node_status join node using (instance) where lease_until > now()`;
-  return rows.map(({ status }) => status);
+  return {
+    ...report,
+    nodes: [...nodes],
+    model: choice?.model,
+    servers: servers.flatMap((row) => row.servers),
+    omissions: statuses.flatMap(({ status }) => status.model?.omissions ?? []),
+    backups: statuses.flatMap(({ status }) => status.backup ?? []),
+  };
 }
 
 async function inspectFolder(folder: string): Promise<DatabaseReport> {

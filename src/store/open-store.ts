@@ -15,10 +15,7 @@ export interface StoreOptions extends UseOptions {
   databaseUrl?: string | undefined;
   /** Postgres schema of all tables; default `public`. */
   schema?: string | undefined;
-  /**
-   * For the command line: work alongside a gateway that may be running. Its embedded database is reached through its
-   * socket; if no gateway is running, the database is opened here.
-   */
+  /** For commands: use the embedded database of a running gateway through its socket; without one, open it here. */
   attach?: boolean | undefined;
   /** A worker's name, and where the embedded database listens: its supervisor holds both home and database. */
   worker?: { instance: string; socketPath?: string | undefined } | undefined;
@@ -140,8 +137,8 @@ function announceLeaving(lock: HomeLock | undefined, log: Log): void {
 }
 
 /**
- * Where the embedded database of a running gateway listens; undefined if none runs. Throws `StoreError('home_locked')` for a
- * gateway that has another database.
+ * The socket of a running gateway's embedded database; undefined if none runs. Throws `StoreError('home_locked')` for a
+ * gateway with another database.
  */
 async function socketOfHolder({ home, progress }: StoreOptions): Promise<string | undefined> {
   const deadline = performance.now() + ATTACH_WAIT_MS;

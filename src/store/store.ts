@@ -17,7 +17,7 @@ import { createLedger } from './turns/ledger.ts';
 import { createNodeReports } from './lanes/nodes.ts';
 import { createMemories, createMemoryAdministration, createMemoryVectors } from './statements/memories.ts';
 import { migrateDatabase } from './database/migrate.ts';
-import { createFileStore, createKeptFiles, createRemovedFolders } from './statements/files.ts';
+import { createFileStore, createStoredFiles, createRemovedFolders } from './statements/files.ts';
 import { createForks } from './turns/forks.ts';
 import { createSurfaces } from './statements/links.ts';
 import { createWebhookFacts } from './statements/webhook-facts.ts';
@@ -78,10 +78,7 @@ export interface UseOptions {
   newSessions?: SessionStart | undefined;
 }
 
-/**
- * Connections used only for notes of platform ids: a crash between a platform's answer and its note doubles the
- * message.
- */
+/** Connections for notes of platform ids alone: a crash before such a note sends the message twice. */
 const NOTE_CONNECTIONS = 1;
 
 /** Opens the store in a running database; `migrate` brings its tables up to date first. Throws like `openStore`. */
@@ -150,7 +147,7 @@ function sessionStores(database: Database) {
     surfaces: createSurfaces(database),
     waiting: createWaiting(database),
     questions: createQuestions(database),
-    keptFiles: createKeptFiles(database),
+    keptFiles: createStoredFiles(database),
     folders: createRemovedFolders(database),
   };
 }

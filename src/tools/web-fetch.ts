@@ -5,7 +5,7 @@ import { defineTool, type Egress, type EgressResponse, type Tool } from '../prot
 import { GatewayError, ToolError } from '../protocol/errors.ts';
 import type { DocumentText } from '../protocol/media.ts';
 import { createFairQueue } from '../lib/async/fair-queue.ts';
-import { Recent } from '../lib/recent.ts';
+import { TtlCache } from '../lib/ttl-cache.ts';
 
 /** Longest part of a page in one answer, in UTF-16 units: with its markers, fits into what a model reads of a call. */
 export const MAX_PART_CHARS = 12_000;
@@ -61,7 +61,7 @@ export function createWebFetch(
     const text = await readableText(answer, documentText, signal);
     return { text: cut(text), url: answer.url, status: answer.status };
   };
-  const pageCache = new Recent<Page>(HELD_MS, MAX_HELD_PAGES, monotonicNow);
+  const pageCache = new TtlCache<Page>(HELD_MS, MAX_HELD_PAGES, monotonicNow);
   return defineTool({
     name: 'web_fetch',
     description: `Read a public web page, or a PDF, .docx, .xlsx, JSON or text file on the web, as text, at most ${MAX_PART_CHARS} characters at a time.`,

@@ -33,7 +33,7 @@ function isBuilder({ path: file, own, text }: Source): boolean {
 
 /** True if it writes SQL as text for postgres.js. */
 function isText({ text }: Source): boolean {
-  return /^import [^;]*\bSql\b|\bdatabase\s*\.(run|rows?|exists|once|write|transaction)\(/m.test(text);
+  return /^import [^;]*\bSql\b|\bdatabase\s*\.(run|rows?|count|exists|once|write|transaction)\(/m.test(text);
 }
 
 const pathsOf = (files: readonly Source[]): string[] => files.map((file) => file.path);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
-import type { FilesOfMessage, KeptFiles, Media, Transcriber } from '../../src/protocol/media.ts';
+import type { FilesOfMessage, StoredFiles, Media, Transcriber } from '../../src/protocol/media.ts';
 import type { Channel } from '../../src/protocol/channel.ts';
 import type { MediaContext } from '../../src/media/fetch-file.ts';
 import { createInbox } from '../../src/media/inbox.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const keptBytes = (bytes: number) => partial<KeptFiles>({ keptBytes: async () => bytes });
+const keptBytes = (bytes: number) => partial<StoredFiles>({ keptBytes: async () => bytes });
 
 /** A channel that serves these bytes by reference, or throws. */
 function inbox(served: Record<string, Uint8Array | Error>, over: Partial<MediaContext> = {}) {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { KeptFiles } from '../../src/protocol/media.ts';
+import type { StoredFiles } from '../../src/protocol/media.ts';
 import type { MediaContext } from '../../src/media/fetch-file.ts';
 import { partial } from '../fakes/partial.ts';
 import { STATELESS_FOLDER } from '../../src/protocol/agent/tool.ts';
@@ -27,7 +27,7 @@ function openKept(keptBytes = 0) {
   const keep = createKeepToolFile(
     partial<MediaContext>({
       files: createSessionFiles(root, silentLog),
-      keptFiles: partial<KeptFiles>({
+      keptFiles: partial<StoredFiles>({
         keptBytes: async () => keptBytes,
         keep: async ({ path: file, userId, bytes }) => void noted.push(`${file} ${userId} ${bytes}`),
       }),

@@ -5,7 +5,7 @@ import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
 import { boundQuote, type InboundMessage, MAX_QUOTED_CHARS } from '../../../src/protocol/message.ts';
 import type { Form } from '../../../src/protocol/receive.ts';
 import { type Say, textRef } from '../../../src/protocol/texts/say.ts';
-import { Recent } from '../../../src/lib/recent.ts';
+import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { type RawMessage, readMessage, readMessages, textOf } from '../receiving/inbound.ts';
 import { nameOf, quotedOf } from '../receiving/message-parts.ts';
 import type { DiscordRest } from '../rest.ts';
@@ -61,12 +61,12 @@ export class CannotRead extends GatewayError {}
 export class OnMessages {
   readonly #rest: DiscordRest;
   readonly #epochNow: () => number;
-  readonly #targets: Recent<RawMessage>;
+  readonly #targets: TtlCache<RawMessage>;
 
   constructor(rest: DiscordRest, epochNow: () => number) {
     this.#rest = rest;
     this.#epochNow = epochNow;
-    this.#targets = new Recent(REMEMBERED_MS, MAX_TARGETS, epochNow);
+    this.#targets = new TtlCache(REMEMBERED_MS, MAX_TARGETS, epochNow);
   }
 
   /** The form that asks for the question; undefined for another command. */

@@ -3,7 +3,7 @@ import { Routes } from 'discord.js';
 import type { Log } from '../../../src/protocol/log.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
 import { sleep } from '../../../src/lib/async/sleep.ts';
-import { Recent } from '../../../src/lib/recent.ts';
+import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { toChannelError } from '../errors.ts';
 import { type ChannelKind, readChannel } from './inbound.ts';
 import { type DiscordRest, isTransientError } from '../rest.ts';
@@ -41,7 +41,7 @@ export interface ReaderParts {
 
 export class ChannelKinds {
   readonly #parts: ReaderParts;
-  readonly #kinds = new Recent<ChannelKind>(Number.POSITIVE_INFINITY, MAX_KINDS, () => 0);
+  readonly #kinds = new TtlCache<ChannelKind>(Number.POSITIVE_INFINITY, MAX_KINDS, () => 0);
   readonly #lookups = new Map<string, Lookup>();
   #running = false;
 

@@ -6,7 +6,7 @@ import { type Caller, hasScope } from '../../../src/protocol/access.ts';
 import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
 import type { Receive } from '../../../src/protocol/receive.ts';
-import { Recent } from '../../../src/lib/recent.ts';
+import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { type HttpLimits, MAX_UPLOADS, MAX_UPLOADS_PER_TOKEN, RESERVED_TURNS } from '../config.ts';
 import { HttpError } from '../errors.ts';
 
@@ -40,7 +40,7 @@ export class TokenLimits {
   readonly #gateway: GatewayApi;
   readonly #monotonicNow: () => number;
   readonly #tokens = new Map<string, TokenUse>();
-  readonly #known: Recent<true>;
+  readonly #known: TtlCache<true>;
   /** Files that arrive now, by token. */
   readonly #uploads = new Map<string, number>();
   /** The newest query to the store about turns, and the one queued behind it. */
@@ -52,7 +52,7 @@ export class TokenLimits {
     this.#limits = limits;
     this.#gateway = gateway;
     this.#monotonicNow = monotonicNow;
-    this.#known = new Recent(KNOWN_MS, MAX_REMEMBERED, monotonicNow);
+    this.#known = new TtlCache(KNOWN_MS, MAX_REMEMBERED, monotonicNow);
   }
 
   /** `receive` within the limits: throws `HttpError` 429 for one message too many. `/stop` always passes. */

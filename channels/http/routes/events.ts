@@ -4,7 +4,7 @@ import { type Caller, hasScope } from '../../../src/protocol/access.ts';
 import type { AgentEvent } from '../../../src/protocol/event.ts';
 import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
-import { Recent } from '../../../src/lib/recent.ts';
+import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { HttpError, noSession } from '../errors.ts';
 import { eachOnce, EventFrames, EVENTS } from '../event-stream.ts';
 import { keyOf } from '../inbound.ts';
@@ -31,9 +31,9 @@ class ListEvents {
   readonly #gateway: GatewayApi;
   readonly #readers = new Map<ListReader, Caller>();
   /** Whether a token may see a session, which never changes while the session exists; asked once, also while the answer is on its way. */
-  readonly #seen = new Recent<Promise<boolean>>(Number.POSITIVE_INFINITY, MAX_KNOWN, () => 0);
+  readonly #seen = new TtlCache<Promise<boolean>>(Number.POSITIVE_INFINITY, MAX_KNOWN, () => 0);
   /** What grows now, by session and agent. */
-  readonly #growing = new Recent<AgentEvent['type']>(Number.POSITIVE_INFINITY, MAX_KNOWN, () => 0);
+  readonly #growing = new TtlCache<AgentEvent['type']>(Number.POSITIVE_INFINITY, MAX_KNOWN, () => 0);
   #unsubscribe: (() => void) | undefined;
 
   constructor(gateway: GatewayApi) {

@@ -32,7 +32,7 @@ const plansRoute = routeOf('plans');
 
 export const sessionRoutes: readonly Route[] = [
   route('GET', '/v1/sessions', 'chat', {
-    summary: 'The sessions of the token, newest first, pinned ones before them',
+    summary: 'The sessions of the token, newest first',
     description:
       'With a title, the beginning of the newest message, the state of its turn, and how many messages are unread.',
     query: {

@@ -2,7 +2,7 @@
 import { type EventBody, isAnswered } from '../../protocol/event.ts';
 import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { SessionKey } from '../../protocol/message.ts';
-import { Recent } from '../../lib/recent.ts';
+import { TtlCache } from '../../lib/ttl-cache.ts';
 import { toGroups } from '../prompt/history.ts';
 import { HISTORY_ROWS } from '../../protocol/store/accept.ts';
 import type { AgentShared, Emit } from '../deps.ts';
@@ -51,9 +51,9 @@ export function createCompressor(
   shared: AgentShared,
   monotonicNow: () => number = () => performance.now(),
 ): Compressor {
-  const coolingDown = new Recent<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
+  const coolingDown = new TtlCache<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
 
-  const compacted = new Recent<Compacted>(COMPACTED_MS, MAX_COMPACTED, monotonicNow);
+  const compacted = new TtlCache<Compacted>(COMPACTED_MS, MAX_COMPACTED, monotonicNow);
 
   /** Undefined when the context was not compressed; if the model was asked in vain, the session is paused. Rejects only with the signal's reason. */
   const compress = async (turn: CompressedTurn, signal: AbortSignal): Promise<Compression | undefined> => {

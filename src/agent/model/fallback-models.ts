@@ -4,7 +4,7 @@ import type { EventBody } from '../../protocol/event.ts';
 import type { Log } from '../../protocol/log.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 import type { ReplacedModel } from '../../protocol/agent/provider.ts';
-import { Recent } from '../../lib/recent.ts';
+import { TtlCache } from '../../lib/ttl-cache.ts';
 import { inEnglish, type PlainKey, type Say } from '../../protocol/texts/say.ts';
 
 /** Failures of one model that say nothing about another, as the end of "the model …". */
@@ -47,14 +47,14 @@ type Emit = (event: EventBody) => void;
 /** Chooses the next model of a turn whose model failed, and remembers who answers. */
 export class FallbackModels {
   /** By the model that failed. */
-  readonly #failed: Recent<Failed>;
+  readonly #failed: TtlCache<Failed>;
   /** The changes that a conversation was notified of, `from` to `next`. */
-  readonly #notified: Recent<Map<string, string>>;
+  readonly #notified: TtlCache<Map<string, string>>;
 
   /** `monotonicNow` is a clock in milliseconds. */
   constructor(monotonicNow: () => number = () => performance.now()) {
-    this.#failed = new Recent(KEPT_MS, MAX_FAILED, monotonicNow);
-    this.#notified = new Recent(KEPT_MS, MAX_NOTIFIED, monotonicNow);
+    this.#failed = new TtlCache(KEPT_MS, MAX_FAILED, monotonicNow);
+    this.#notified = new TtlCache(KEPT_MS, MAX_NOTIFIED, monotonicNow);
   }
 
   /**

@@ -1,7 +1,7 @@
 /** Tells a conversation, once, what its model's server is not sent because it refuses it. */
 import { isMcpTool } from '../../protocol/agent/profile.ts';
 import type { EventBody } from '../../protocol/event.ts';
-import { Recent } from '../../lib/recent.ts';
+import { TtlCache } from '../../lib/ttl-cache.ts';
 import type { FittedPrompt } from '../prompt/context-window.ts';
 import type { PromptStart } from '../prompt/system-prompt.ts';
 import type { Turn } from '../turn/turn-state.ts';
@@ -24,11 +24,11 @@ interface MadePrompt {
 }
 
 export class SmallWindowNotices {
-  readonly #notices: Recent<true>;
+  readonly #notices: TtlCache<true>;
 
   /** `monotonicNow` is a clock in milliseconds. */
   constructor(monotonicNow: () => number = () => performance.now()) {
-    this.#notices = new Recent(NOTICE_TTL_MS, MAX_NOTICES, monotonicNow);
+    this.#notices = new TtlCache(NOTICE_TTL_MS, MAX_NOTICES, monotonicNow);
   }
 
   /** Emits what the conversation was not notified of yet. Never throws. */
@@ -71,11 +71,11 @@ const MAX_NOTIFIED = 10_000;
 
 /** Remembers what each conversation was notified of. */
 export class OmissionNotices {
-  readonly #notified: Recent<Set<string>>;
+  readonly #notified: TtlCache<Set<string>>;
 
   /** `monotonicNow` is a clock in milliseconds. */
   constructor(monotonicNow: () => number = () => performance.now()) {
-    this.#notified = new Recent(NOTIFIED_MS, MAX_NOTIFIED, monotonicNow);
+    this.#notified = new TtlCache(NOTIFIED_MS, MAX_NOTIFIED, monotonicNow);
   }
 
   /** Says what is left out of the requests to a model, in one line; nothing that this conversation has read before. */

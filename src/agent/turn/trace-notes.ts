@@ -153,7 +153,7 @@ export class TraceNotes {
   }
 
   /** The attempt so far. */
-  look(profile: string): TraceAttempt {
+  snapshot(profile: string): TraceAttempt {
     const now = this.end('running', profile);
     return {
       ...now,

@@ -68,7 +68,7 @@ async function handleTurn(
     epoch: head.epoch,
     textSoFar: isSilent(turn.silentToken, turn.reply.text) ? '' : turn.reply.text,
   });
-  const forget = shared.traces.begin(turn.turnId, () => turn.trace.look(turn.profile.id));
+  const forget = shared.traces.begin(turn.turnId, () => turn.trace.snapshot(turn.profile.id));
   turn.agents = createSubagents(shared, turn, emitter, payload.profileId);
   turn.log.debug({ lane: head.lane, laneSeq: head.seq, afterMs: openTurn.afterMs }, 'turn_started');
   try {

@@ -8,7 +8,7 @@ import {
   type ReadableFile,
   TYPE_HEAD_BYTES,
 } from '../../protocol/file-api.ts';
-import type { KeptFiles } from '../../protocol/media.ts';
+import type { StoredFiles } from '../../protocol/media.ts';
 import type { SessionFiles } from '../../protocol/agent/tool.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 import { inMegabytes } from '../../lib/text.ts';
@@ -24,7 +24,7 @@ const UPLOADED = new RegExp(`^${INBOX}/([0-9a-f]+)-([^/]+)$`, 'u');
 /** The files of sessions, how large they may be, and for whom they are kept. */
 export interface FileStorage {
   files: SessionFiles;
-  keptFiles: KeptFiles;
+  keptFiles: StoredFiles;
   limits: FileLimits;
   personLimit: PersonLimit;
   typeOf: FileTypeOf;

@@ -1,14 +1,11 @@
-/**
- * A concurrency limit that is fair over keys: waiting callers take turns by key, no matter how many wait under one key.
- */
+/** A concurrency limit that is fair over keys: waiting callers take turns by key. */
 
 export interface FairQueue {
   readonly running: number;
   readonly waiting: number;
   /**
-   * Waits for a slot and returns the function that frees it (calling it twice is harmless); undefined when `maxWaiting`
-   * callers already wait. `onWait` is called once, before the wait, with the most callers that can be ahead. Rejects
-   * with the signal's reason.
+   * Waits for a slot and returns the function that frees it; undefined if `maxWaiting` callers already wait. `onWait` is
+   * called once, before the wait, with the most callers that can be ahead. Rejects with the signal's reason.
    */
   enter(
     key: string,

@@ -8,8 +8,8 @@ import {
 import { request as httpsRequest } from 'node:https';
 
 /**
- * Sends a request; returns the answer, whatever its status. Closes the connection when no data arrives for
- * `options.timeout` milliseconds, or when `options.signal` aborts. Throws what `toError` returns.
+ * Sends a request; returns the answer, whatever its status. The connection closes after `options.timeout` milliseconds
+ * without data, or when `options.signal` aborts. Throws what `toError` returns.
  */
 export async function openResponse(
   url: URL,

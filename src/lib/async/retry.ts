@@ -2,12 +2,14 @@
 import { backoffMs } from './backoff.ts';
 import { sleep } from './sleep.ts';
 
-/**
- * Attempts in total, and the waits between them in milliseconds; a longer wait that the other side asks for is kept.
- */
-const MAX_TRIES = 6;
-const BASE_MS = 500;
-const CAP_MS = 30_000;
+export interface RetryLimits {
+  /** Attempts in total. */
+  maxTries?: number;
+  /** The waits between them in milliseconds, unless the other side asks for longer ones. */
+  baseMs?: number;
+  capMs?: number;
+  onRetry?: (error: unknown) => void;
+}
 
 /** An error after which the same call may succeed; `retryAfterMs` is what the other side asked for. */
 export interface Transient {
@@ -19,14 +21,16 @@ export async function retryWhile<T>(
   isTransient: (error: unknown) => error is Transient,
   work: () => Promise<T>,
   signal: AbortSignal,
+  { maxTries = 6, baseMs = 500, capMs = 30_000, onRetry }: RetryLimits = {},
 ): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
       signal.throwIfAborted();
-      if (!isTransient(error) || attempt + 1 >= MAX_TRIES) throw error;
-      await sleep(Math.max(backoffMs(attempt, BASE_MS, CAP_MS), error.retryAfterMs ?? 0), signal);
+      if (!isTransient(error) || attempt + 1 >= maxTries) throw error;
+      onRetry?.(error);
+      await sleep(Math.max(backoffMs(attempt, baseMs, capMs), error.retryAfterMs ?? 0), signal);
     }
   }
 }

@@ -1,8 +1,8 @@
 /** Work that runs concurrently, a few pieces at once. */
 
 /**
- * Calls `act` for every item, for at most `width` of them at once. What fails keeps the rest from starting only once `width`
- * items have failed; when nothing runs any more, the first error is thrown.
+ * Calls `act` for every item, at most `width` at once. After `width` failures no further item starts. Throws the first
+ * error once nothing runs any more.
  */
 export async function forEachConcurrently<T>(
   items: Iterable<T>,
@@ -23,8 +23,8 @@ export async function forEachConcurrently<T>(
 }
 
 /**
- * Runs the tasks concurrently, at most `width` at once. When one of them throws, `onFailure` is called, no further task
- * starts, the running ones are awaited, and the first error is thrown.
+ * Runs the tasks, at most `width` at once. After a failure `onFailure` is called and no further task starts; the first
+ * error is thrown once the running ones have ended.
  */
 export async function runConcurrently(
   tasks: readonly (() => Promise<void>)[],

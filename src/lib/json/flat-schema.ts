@@ -18,10 +18,7 @@ export interface Flat {
 /** Most references and intersections that are followed for one schema. */
 const MAX_FOLLOWED = 32;
 
-/**
- * Merges them. Where two parts disagree the outer one counts, so the result accepts at least what the parts accept
- * together. Never throws.
- */
+/** Merges them. The outer part wins, so the result accepts at least what the parts accept. Never throws. */
 export function flattened(
   schema: unknown,
   { depth, refs }: { depth: number; refs: readonly string[] },
@@ -78,10 +75,7 @@ export function listOf(value: unknown): unknown[] {
 
 const TYPES = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean']);
 
-/**
- * The types that a schema names or implies, without null and without those that JSON Schema does not know; `nullable`:
- * it may be null (also as OpenAPI 3.0 says it).
- */
+/** The types that a schema names or implies, without null; `nullable`: it may be null (also as OpenAPI 3.0 says it). */
 export function typesOf(raw: Schema): { types: string[]; nullable: boolean } {
   const names: unknown[] = Array.isArray(raw['type']) ? raw['type'] : [raw['type']];
   const nullable = names.includes('null') || raw['nullable'] === true;
@@ -191,8 +185,8 @@ function joinChoices(schemas: readonly Schema[]): Schema[] {
 }
 
 /**
- * One object for all of these: servers want no alternatives at the top. `join` makes the schema of a property from those
- * that it has; `isFree`: one of the objects may have it with any value.
+ * One object for all: servers want no alternatives at the top. `join` makes a property's schema from those that it has;
+ * `isFree`: one of the objects may have it with any value.
  */
 export function unionOfObjects(
   objects: readonly Schema[],

@@ -1,7 +1,6 @@
 /**
- * Checks a JSON value against a JSON Schema (draft 2020-12, the part that OpenAI's structured outputs use), in bounded
- * time whatever the schema is. `pattern` and `format` are not checked: a regular expression from outside can take
- * forever.
+ * Checks a JSON value against a JSON Schema (draft 2020-12, as in OpenAI's structured outputs) in bounded time. `pattern`
+ * and `format` are not checked: a regular expression from outside can take forever.
  */
 import { isJsonObject } from './json.ts';
 
@@ -33,8 +32,8 @@ interface Spot {
 class Unfollowable extends Error {}
 
 /**
- * The first problem, as a path and a sentence (`/items/0: must be a string`); undefined when the value matches. A
- * schema that cannot be followed (a foreign `$ref`, too many steps) is named as such. Never throws.
+ * The first problem (`/items/0: must be a string`); undefined if the value matches. Names a schema that cannot be
+ * followed (a foreign `$ref`, too many steps). Never throws.
  */
 export function schemaProblem(schema: Schema, value: unknown): string | undefined {
   const check: Check = { root: schema, steps: 0 };

@@ -3,10 +3,7 @@
 /** An escape in JSON text; a pair of backslashes is taken whole, so that a literal `\\u0000` in a text stays intact. */
 const ESCAPE = /\\(?:u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;
 
-/**
- * `value` as JSON text without NUL (becomes U+2400) and lone surrogates (become U+FFFD), in keys too: Postgres rejects
- * both in `jsonb`. Undefined becomes null.
- */
+/** JSON without NUL (becomes U+2400) and lone surrogates (U+FFFD), which Postgres rejects in `jsonb`. Undefined is null. */
 export function cleanJson(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
   if (!text.includes('\\u')) return text;

@@ -1,6 +1,6 @@
 /**
- * JSON with the slips of language models, read without a guess: Python's literals and quotes, raw line breaks in texts,
- * names without quotes, commas too many. What is cut off or ambiguous (a quote left out, a text without any) is no value.
+ * JSON with the slips of language models: Python's literals and quotes, raw line breaks, names without quotes, extra
+ * commas. What is cut off or ambiguous is no value.
  */
 import { MAX_JSON_DEPTH } from './json.ts';
 

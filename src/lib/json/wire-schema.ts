@@ -44,7 +44,7 @@ export interface WireSchema {
 
 /**
  * The schema of a tool's arguments for model servers. `reduced` leaves only types, properties, items, required fields,
- * choices of texts and descriptions, for servers that refuse even the usual one. Never throws.
+ * choices of texts and descriptions. Never throws.
  */
 export function wireSchema(original: Schema, { reduced = false } = {}): WireSchema {
   let result: WireSchema = { schema: emptyObject(), losses: ['all of it: it is too large'] };

@@ -17,16 +17,10 @@ const SUMMARY = /^<summary>\s*/i;
 const SUMMARY_END = /<\/summary>/i;
 const CLOSING = '</details>';
 
-/**
- * Details inside details that stay folded; deeper ones lose their tags and keep their text, so that no renderer nests
- * too deep.
- */
+/** Nested details that stay folded; deeper ones lose their tags, so that no renderer nests too deep. */
 export const MAX_DETAILS_DEPTH = 8;
 
-/**
- * Blocks with each `<details>` as one; without an end it extends to the last block, as in a text that is still being
- * written. Never throws.
- */
+/** Blocks with each `<details>` as one; without an end (a growing text) it extends to the last block. Never throws. */
 export function foldDetails(nodes: readonly RootContent[]): (RootContent | Details)[] {
   const folded: (RootContent | Details)[] = [];
   for (let at = 0; at < nodes.length; at += 1) {
@@ -46,8 +40,8 @@ export function foldDetails(nodes: readonly RootContent[]): (RootContent | Detai
 }
 
 /**
- * The openings of the details that these blocks leave open, outermost first: what a text that continues elsewhere
- * starts with there. One with a summary of more than `most` UTF-16 units opens without it.
+ * The openings of details that these blocks leave open, outermost first, with which the rest of the text starts
+ * elsewhere. A summary of more than `most` UTF-16 units is left out.
  */
 export function openingsLeft(nodes: readonly RootContent[], most: number): Paragraph[] {
   const open: Paragraph[] = [];
@@ -132,10 +126,7 @@ function withoutDeepTags(nodes: readonly RootContent[]): RootContent[] {
   });
 }
 
-/**
- * The block without the `</details>` at its end, nothing if it contains only that; undefined if it does not end that
- * way.
- */
+/** The block without the `</details>` at its end; undefined if it does not end that way. */
 function withoutEnd(node: RootContent): RootContent[] | undefined {
   if (node.type === 'paragraph') {
     const last = node.children.at(-1);

@@ -7,8 +7,8 @@ import { runKind } from './stars.ts';
 import { isTag, MAX_TAG, noteAt } from './tags.ts';
 
 /**
- * Raw HTML, reference definitions and footnotes of the parser's own kind are not markup in a chat: they would hide text
- * from the reader (a definition renders as nothing), and references may point outside the parsed piece.
+ * Not markup in a chat: raw HTML, and the parser's definitions and footnotes, which hide text from the reader and may
+ * point outside the parsed piece.
  */
 const DISABLED = ['htmlFlow', 'htmlText', 'definition', 'gfmFootnoteCall', 'gfmFootnoteDefinition'];
 

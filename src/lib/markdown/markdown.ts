@@ -14,9 +14,9 @@ import {
 } from './tags.ts';
 
 /**
- * Markup one document may contain before it is treated as plain text. Tables and lists cost micromark about 20 µs per
- * mark, unmatched emphasis grows quadratically; 1,600 marks stay under 50 ms on a slow machine, and 8 KiB of a real
- * README holds about 800. A bare address costs three marks.
+ * Markup in one document before it is treated as plain text. Tables and lists cost micromark about 20 µs per mark,
+ * unmatched emphasis grows quadratically; 1,600 marks stay under 50 ms on a slow machine, and 8 KiB of a real README
+ * holds about 800. A bare address costs three marks.
  */
 export const MAX_MARKUP = 1_600;
 
@@ -29,9 +29,8 @@ export const MAX_NESTING = 24;
 const MDAST_EXTENSIONS = [gfmFromMarkdown()];
 
 /**
- * Parses GitHub-flavored Markdown as models write it (see `dialect.ts`, `stars.ts` and `tags.ts`), without raw HTML and
- * definitions (they stay text). Any string is a document; never throws. A text whose markup passes `MAX_MARKUP` or
- * `MAX_NESTING`, or that is longer than `MAX_PARSED`, is returned as plain paragraphs.
+ * Parses GitHub-flavored Markdown as models write it (`dialect.ts`, `stars.ts`, `tags.ts`); raw HTML and definitions stay
+ * text. A text beyond `MAX_MARKUP`, `MAX_NESTING` or `MAX_PARSED` becomes plain paragraphs. Never throws.
  */
 export function parseMarkdown(text: string): Root {
   if (!isTame(text)) return plainDocument(text);
@@ -81,17 +80,11 @@ function isTame(text: string): boolean {
 /** The first line of a fenced block. The lookahead keeps it from trying shorter fences, which takes quadratic time. */
 const FENCE = /^( {0,3})(`{3,}(?!`)|~{3,}(?!~))(.*)$/;
 
-/**
- * Tracks the code blocks at the margin, in which characters are not markup: only the line itself costs the parser
- * anything.
- */
+/** Tracks code blocks at the margin, in which characters are not markup. */
 class Fences {
   /** The fence of the block that is open now. */
   #open: string | undefined;
-  /**
-   * False once it is unclear whether a line opens a block: from then on every line counts, which is merely
-   * conservative.
-   */
+  /** False once it is unclear whether a line opens a block: from then on every line counts. */
   #certain = true;
 
   /** True for a line that is certainly code; called line by line. */
@@ -141,10 +134,7 @@ function nestingOf(line: string): number {
   return depth === 0 ? 0 : depth + (blanks >> 2);
 }
 
-/**
- * Length of the quote or list marker that begins at `at`, 0 when there is none; a list marker precedes a blank or the
- * end.
- */
+/** Length of the quote or list marker at `at`, 0 if there is none; a blank or the end follows a list marker. */
 function markerWidth(line: string, at: number): number {
   if (line.charAt(at) === '>') return 1;
   const marker = /(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/y;

@@ -24,10 +24,7 @@ export interface Formula {
   isDisplayed: boolean;
 }
 
-/**
- * Markdown whose formulas are extracted, for a network that renders LaTeX itself; `splitAtFormulas` finds their places.
- * Never throws.
- */
+/** Markdown with its formulas extracted, for networks that render LaTeX; see `splitAtFormulas`. Never throws. */
 export function takeOutFormulas(markdown: string): { markdown: string; formulas: Formula[] } {
   const formulas: Formula[] = [];
   if (MARKS.some((mark) => markdown.includes(mark))) return { markdown, formulas };
@@ -139,9 +136,8 @@ interface FoundFormula {
 const MAX_FORMULA = 1_000;
 
 /**
- * Code comes first, in which nothing is a formula; no formula starts inside another, so that each is scanned once. One
- * in single dollars follows Pandoc's rule (`tex_math_dollars`): no blank behind the opening and before the closing
- * dollar, no digit behind that.
+ * Code comes first, in which nothing is a formula; no formula starts inside another. Single dollars follow Pandoc's rule
+ * (`tex_math_dollars`): no blank inside them, no digit behind the closing one.
  */
 const PARTS = new RegExp(
   String.raw`(?<!\`)(?<code>\`+)(?!\`)[^\`](?:[^]{0,${MAX_FORMULA}}?[^\`])??\k<code>(?!\`)|(?<!\\)\\\((?<inline>(?:(?!\\\()[^]){1,${MAX_FORMULA}}?)\\\)|(?<!\\)\\\[(?<display>(?:(?!\\\[)[^]){1,${MAX_FORMULA}}?)\\\]|(?<![\\$])\$\$(?<dollars>[^$]{1,${MAX_FORMULA}})\$\$(?!\$)|(?<![\\$])\$(?![\s$])(?<dollar>(?:\\[^\n]|[^$\\\n]){1,${MAX_FORMULA}})(?<!\s)\$(?![\d$])`,
@@ -151,10 +147,7 @@ const PARTS = new RegExp(
 /** An operator, or only one letter: `\(see below\)` is not a formula. */
 const FORMULA = /[\\^_={}+*/<>|\d-]|^\s*\p{L}\s*$/u;
 
-/**
- * What only LaTeX has: a command, a power, an index. `\d` is a pattern, `long_name` a variable of a program, and
- * `3_000` a number.
- */
+/** What only LaTeX has: a command, a power, an index; not `\d`, `long_name` or `3_000`. */
 const SIGN = /\\(?:[A-Za-z]{2}|[{}|,;!\\])|\^|(?<![A-Za-z]{2})(?<=[A-Za-z)}\]|])_/;
 
 /** A command of LaTeX: no program, price or address has two letters behind a backslash and dollars around. */

@@ -14,8 +14,8 @@ const USE = new RegExp(
 );
 
 /**
- * A whole text with its reference links written out and their definitions left out; definitions that nothing refers to
- * stay. Numbers in brackets keep these: they are how models cite. Never throws.
+ * A text with its reference links written out and used definitions left out. Numbers in brackets keep these: that is how
+ * models cite. Never throws.
  */
 export function resolveReferences(markdown: string): string {
   const targets = definitionsIn(markdown);
@@ -66,10 +66,7 @@ function keyOf(id: string): string {
   return id.trim().replace(/\s+/g, ' ').toLowerCase();
 }
 
-/**
- * A line that begins or ends a block of code, also within quotes and lists. The lookaheads keep it from trying shorter
- * fences, which takes quadratic time.
- */
+/** A line that begins or ends a block of code, also in quotes and lists. The lookaheads avoid quadratic time. */
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?!`)|~{3,}(?!~))([^]*)$/;
 
 const NEVER_ENDS = '\0';

@@ -1,6 +1,6 @@
 /**
- * Runs of `*` and `_` that CommonMark reads otherwise than their writers mean them: signs of arithmetic, patterns of
- * file names and names of programs are text, and bold may end behind the punctuation of a sentence. Pure.
+ * Runs of `*` and `_` that their writers mean otherwise than CommonMark: arithmetic, file patterns and names of programs
+ * are text, and bold may end behind the punctuation of a sentence. Pure.
  */
 
 /** What a run of marks is besides what CommonMark (and the rule for CJK) says. */

@@ -1,6 +1,6 @@
 /**
- * The few pieces of HTML and the footnotes that models write in Markdown, as every network and the page show them: line
- * breaks, keys, raised and lowered text, emphasis. All other HTML stays text. Pure.
+ * The HTML and footnotes that models write in Markdown: line breaks, keys, raised and lowered text, emphasis. All other
+ * HTML stays text. Pure.
  */
 
 /** Tags that are read; `u`, `ins` and `mark` become the nearest mark that every network has. */

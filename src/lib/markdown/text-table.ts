@@ -17,8 +17,8 @@ interface Cell {
 const EMPTY: Cell = { text: '', width: 0 };
 
 /**
- * Rows of cells as lines of aligned columns, the first row underlined; '' for no rows. Line breaks in cells become
- * spaces; rows may be ragged. Columns without an alignment are aligned left.
+ * Rows as lines of aligned columns, the first row underlined; '' for no rows. Rows may be ragged; columns are aligned
+ * left by default.
  */
 export function drawTable(
   rows: readonly (readonly string[])[],

@@ -48,8 +48,8 @@ export interface Logins {
 }
 
 /**
- * Creates the store of sign-ins in `folder`. `write` replaces a whole file, readable by its owner only, and throws
- * `GatewayError`; `learnSecrets` receives every token, so that the log omits them.
+ * The store of sign-ins in `folder`. `write` replaces a whole file and throws `GatewayError`; `learnSecrets` receives
+ * every token, so that the log omits them.
  */
 export function createLogins(
   folder: string,

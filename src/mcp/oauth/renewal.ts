@@ -1,7 +1,4 @@
-/**
- * The sign-in of a running gateway: it is renewed as long as the server allows that, because no one is there to sign
- * in again.
- */
+/** The sign-in of a running gateway, renewed as long as the server allows: no one is there to sign in again. */
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -80,9 +77,8 @@ interface Answer {
 }
 
 /**
- * The same `fetch`, but requests to renew with a refresh token that is in use, or was used last, get the answer of
- * the first request: servers that rotate these tokens treat a second use as theft, and end the sign-in. Later
- * requests do not share a refusal.
+ * The same `fetch`, but requests with the refresh token in use, or used last, share the first answer: servers that rotate
+ * these tokens treat a second use as theft. Later requests do not share a refusal.
  */
 export function refreshOnce(request: FetchLike): FetchLike {
   let last: { token: string; answer: Promise<Answer> } | undefined;

@@ -1,7 +1,7 @@
 /**
- * The character set of a text that is not UTF-8, by its bytes: what Excel, Notepad and older systems of Western Europe,
- * Russia, China, Japan, Taiwan and Korea write. Own code, because the libraries misread short texts: of the 44 lines in
- * test/media/reader/charset.test.ts, `chardet` 2.2.0 reads 19 and `jschardet` 4.1.0 reads 25 as they were written.
+ * The character set of a text that is not UTF-8, as Excel, Notepad and older systems write it. Own code, because libraries
+ * misread short texts: of the 44 lines in test/media/reader/charset.test.ts, `chardet` 2.2.0 reads 19 and `jschardet`
+ * 4.1.0 reads 25 as they were written.
  */
 
 /** How much of a text is looked at, in bytes: enough for any guess, and a guess takes a bounded time. */

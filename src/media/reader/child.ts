@@ -1,7 +1,6 @@
 /**
- * The process that reads one file: the file arrives on standard input, the answer goes to standard output. It has no
- * environment, may not write or start anything, and is ended when it takes too long: whatever a file does to the
- * programs that read it stays in here.
+ * The process that reads one file: it gets the file on standard input and answers on standard output. It has no
+ * environment, may not write or start anything, and ends when it takes too long, so that a hostile file does no harm.
  */
 import { buffer } from 'node:stream/consumers';
 import { readContent } from './content.ts';

@@ -105,10 +105,7 @@ function isPicture(mimeType: string): boolean {
   return mimeType in LOADERS;
 }
 
-/**
- * The picture as a JPEG, upright, on white where it was transparent. A moving picture is its first frame. May throw any
- * error.
- */
+/** An upright JPEG, white where it was transparent; of a moving picture, its first frame. May throw any error. */
 async function readPicture(bytes: Buffer): Promise<Pick<ReaderAnswer, 'picture'> & { image: Buffer }> {
   const { default: sharp } = await import('sharp');
   sharp.block({ operation: ['VipsForeignLoad'] });
@@ -145,8 +142,8 @@ function cell(value: unknown): string {
 }
 
 /**
- * The unpacked archive with its texts only: no later step can unpack more than was counted here. An entry gets the size
- * that it claims, so a wrong claim cuts it off. Throws when the claims add up to too much.
+ * The unpacked archive with its texts only, so that no later step unpacks more. A wrong size cuts its entry off. Throws
+ * if the sizes add up to too much.
  */
 function texts(archive: Uint8Array): Uint8Array<ArrayBuffer> {
   let bytes = 0;

@@ -38,10 +38,7 @@ const MARKS: readonly { bytes: readonly number[]; charset: string }[] = [
   { bytes: [0xfe, 0xff], charset: 'utf-16be' },
 ];
 
-/**
- * Bytes as text, in any common character set; a byte that is no text is U+FFFD. Undefined for anything else. Never
- * throws.
- */
+/** Bytes as text in any common character set, with U+FFFD for bad bytes; undefined for anything else. Never throws. */
 export function decodeText(bytes: Uint8Array, { cut: isCut = false }: Known = {}): DecodedText | undefined {
   const marked = MARKS.find((mark) => mark.bytes.every((byte, index) => bytes[index] === byte));
   const charset = marked?.charset ?? utf16Of(bytes) ?? 'utf-8';
@@ -118,9 +115,7 @@ export const fileTypeOf: FileTypeOf = async (head, name) => {
   return { kind: kindOf(mimeType), mimeType };
 };
 
-/**
- * The type by magic numbers, else by what the text looks like; undefined for bytes that match neither. Never throws.
- */
+/** The type by magic numbers, else by the look of the text; undefined if neither fits. Never throws. */
 export async function mimeTypeOf(bytes: Uint8Array, hints: Known = {}): Promise<string | undefined> {
   // The library is loaded with the first file.
   const { fileTypeFromBuffer } = await import('file-type');

@@ -10,7 +10,7 @@ import { answerShape, MAX_DOCUMENT_CHARS, type ReaderAnswer } from './protocol.t
 import { textRef } from '../../protocol/texts/say.ts';
 import { createHash } from 'node:crypto';
 import type { DocumentText } from '../../protocol/media.ts';
-import { Recent } from '../../lib/recent.ts';
+import { TtlCache } from '../../lib/ttl-cache.ts';
 
 /** Concurrent reading processes, and files that may wait for one. */
 const MAX_READERS = 2;
@@ -123,7 +123,7 @@ const REMEMBERED_MS = 10 * 60_000;
 
 /** Makes `DocumentText`. `monotonicNow` is a clock in milliseconds. */
 export function createDocumentText(reader: Reader, monotonicNow: () => number): DocumentText {
-  const remembered = new Recent<string>(REMEMBERED_MS, MAX_REMEMBERED, monotonicNow);
+  const remembered = new TtlCache<string>(REMEMBERED_MS, MAX_REMEMBERED, monotonicNow);
   return async (bytes, signal) => {
     const key = createHash('sha256').update(bytes).digest('hex');
     const cached = remembered.get(key);

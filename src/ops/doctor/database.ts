@@ -1,5 +1,6 @@
 /** Checks of the database, of its clock, of the gateways that share it, and of the daily backups. */
 import type { Finding } from '../../protocol/channel.ts';
+import { failure, ok, warning } from './findings.ts';
 import type { DatabaseReport } from '../../protocol/operator/nodes.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
@@ -25,26 +26,20 @@ export function databaseFindings(report: DatabaseReport, home: string): Finding[
 function folderFinding(report: DatabaseReport & { state: 'closed' }, home: string): Finding {
   const subject = 'Database';
   if (report.folder === 'unreadable')
-    return {
+    return failure(
       subject,
-      level: 'error',
-      text: `${home}/pg cannot be read by this user (${report.code}).`,
-      remedy: `sudo chown -R "$(id -un)" ${home}/pg && chmod -R u+rwX ${home}/pg`,
-    };
+      `${home}/pg cannot be read by this user (${report.code}).`,
+      `sudo chown -R "$(id -un)" ${home}/pg && chmod -R u+rwX ${home}/pg`,
+    );
   const { folder, bytes } = report;
-  if (folder === 'missing') return { subject, level: 'ok', text: 'Embedded; the first start makes it.' };
+  if (folder === 'missing') return ok(subject, 'Embedded; the first start makes it.');
   if (folder === 'complete')
-    return {
-      subject,
-      level: 'ok',
-      text: `Embedded, ${inMegabytes(bytes)}, closed: it is checked while a gateway runs.`,
-    };
-  return {
+    return ok(subject, `Embedded, ${inMegabytes(bytes)}, closed: it is checked while a gateway runs.`);
+  return failure(
     subject,
-    level: 'error',
-    text: `${home}/pg holds files but no complete database.`,
-    remedy: `${PARLEY} restore FILE --replace; to start over instead: mv ${home}/pg ${home}/pg.broken`,
-  };
+    `${home}/pg holds files but no complete database.`,
+    `${PARLEY} restore FILE --replace; to start over instead: mv ${home}/pg ${home}/pg.broken`,
+  );
 }
 
 function versionFinding(
@@ -54,45 +49,43 @@ function versionFinding(
   const subject = 'Database';
   if (Number.parseInt(version, 10) < 15) {
     const remedy = 'point DATABASE_URL at Postgres 15 or newer';
-    return { subject, level: 'error', text: `Postgres ${version} is too old.`, remedy };
+    return failure(subject, `Postgres ${version} is too old.`, remedy);
   }
   if (tables === 'newer')
-    return {
+    return failure(
       subject,
-      level: 'error',
-      text: `${subjectText}: a newer version of Parley has changed its tables.`,
-      remedy: 'install that version, or restore a backup made before the update',
-    };
+      `${subjectText}: a newer version of Parley has changed its tables.`,
+      'install that version, or restore a backup made before the update',
+    );
   if (tables === 'unreleased')
-    return {
+    return failure(
       subject,
-      level: 'error',
-      text: `${subjectText}: made by a version from before the first release, which cannot be upgraded.`,
-      remedy: 'point DATABASE_URL at an empty database, or start with another GATEWAY_HOME',
-    };
+      `${subjectText}: made by a version from before the first release, which cannot be upgraded.`,
+      'point DATABASE_URL at an empty database, or start with another GATEWAY_HOME',
+    );
   const state = {
     none: 'empty; the first start makes the tables',
     current: 'its tables are up to date',
     behind: 'the next start brings its tables up to date',
   }[tables];
-  return { subject, level: 'ok', text: `${subjectText}; ${state}.` };
+  return ok(subject, `${subjectText}; ${state}.`);
 }
 
 function clockFinding({ clockAheadMs, clockErrorMs }: DatabaseReport & { state: 'open' }): Finding {
   const subject = 'Clock';
   const off = Math.abs(clockAheadMs);
   if (off - clockErrorMs <= MAX_CLOCK_SKEW_MS)
-    return { subject, level: 'ok', text: 'This machine and the database agree on the time.' };
+    return ok(subject, 'This machine and the database agree on the time.');
   const direction = clockAheadMs > 0 ? 'ahead of' : 'behind';
   const text = `The clock of the database is ${Math.round(off / 1_000)} s ${direction} this machine's: times are shown wrong.`;
-  return { subject, level: 'warning', text, remedy: 'set both clocks by NTP (timedatectl set-ntp true)' };
+  return warning(subject, text, 'set both clocks by NTP (timedatectl set-ntp true)');
 }
 
 function nodeFindings(nodes: (DatabaseReport & { state: 'open' })['nodes']): Finding[] {
   const subject = 'Gateways';
   const [first, ...others] = nodes;
   if (first === undefined) return [];
-  if (others.length === 0) return [{ subject, level: 'ok', text: 'One gateway runs with this database.' }];
+  if (others.length === 0) return [ok(subject, 'One gateway runs with this database.')];
   const many = `${nodes.length} gateways run with this database`;
   const versions = [...new Set(nodes.map(({ version }) => version))];
   const names = new Set(nodes.flatMap(({ digests }) => Object.keys(digests)));
@@ -103,20 +96,15 @@ function nodeFindings(nodes: (DatabaseReport & { state: 'open' })['nodes']): Fin
   if (versions.length > 1) {
     const remedy = 'update the others and restart them, one after the other';
     const text = `${many} in different versions: ${versions.join(', ')}.`;
-    findings.push({ subject, level: 'warning', text, remedy });
+    findings.push(warning(subject, text, remedy));
   }
   if (different.length > 0) {
     const nameList = different.slice(0, MAX_NAMES).join(', ');
     const more = different.length > MAX_NAMES ? ` and ${different.length - MAX_NAMES} more` : '';
     const remedy = 'give all of them the same: which one answers is left to chance';
-    findings.push({
-      subject,
-      level: 'warning',
-      text: `${many} with different settings: ${nameList}${more}.`,
-      remedy,
-    });
+    findings.push(warning(subject, `${many} with different settings: ${nameList}${more}.`, remedy));
   }
-  return findings.length > 0 ? findings : [{ subject, level: 'ok', text: `${many} with the same settings.` }];
+  return findings.length > 0 ? findings : [ok(subject, `${many} with the same settings.`)];
 }
 
 /** A running gateway writes one every day: from this age on, something keeps it from that, in milliseconds. */
@@ -138,26 +126,26 @@ export function backupFinding({ isOn, kind, newest, reports, isRunning }: Backup
   const subject = 'Backup';
   const on = `${PARLEY} config set backup.daily true`;
   if (!isOn && kind === 'postgres')
-    return { subject, level: 'ok', text: `Daily backups are off, as usual with DATABASE_URL; on: ${on}.` };
+    return ok(subject, `Daily backups are off, as usual with DATABASE_URL; on: ${on}.`);
   if (!isOn) {
     const text = 'Daily backups are off (backup.daily): a broken disk or a mistake loses everything.';
-    return { subject, level: 'warning', text, remedy: on };
+    return warning(subject, text, on);
   }
-  const failure = reports.find(({ error }) => error !== undefined)?.error;
+  const problem = reports.find(({ error }) => error !== undefined)?.error;
   const others = reports.flatMap(({ at }) => (at === undefined ? [] : [new Date(at)]));
   const times = [...(newest === undefined ? [] : [newest.at]), ...others];
   const last = times.toSorted((a, b) => a.getTime() - b.getTime()).at(-1);
   const about =
     last === undefined ? 'There is no daily backup yet' : `The last daily backup is of ${timeOf(last, now)}`;
   const where = newest === undefined || newest.at < (last ?? newest.at) ? '' : `: ${newest.file}`;
-  if (failure !== undefined) {
+  if (problem !== undefined) {
     const remedy = `correct that; the gateway tries again within an hour. By hand: ${PARLEY} backup FILE`;
-    return { subject, level: 'warning', text: `${about}. The next one failed: ${failure}`, remedy };
+    return warning(subject, `${about}. The next one failed: ${problem}`, remedy);
   }
   if (isRunning && last !== undefined && now.getTime() - last.getTime() > OLD_BACKUP_MS)
-    return { subject, level: 'warning', text: `${about}.`, remedy: `${PARLEY} logs --level error says why` };
+    return warning(subject, `${about}.`, `${PARLEY} logs --level error says why`);
   const next = last === undefined ? '; a gateway writes the first one some minutes after its start' : '';
-  return { subject, level: 'ok', text: `${about}${where}${next}.` };
+  return ok(subject, `${about}${where}${next}.`);
 }
 
 /** `2026-11-29 00:04 (3 hours old)`, in the machine's time zone. */

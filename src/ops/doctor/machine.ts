@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Finding } from '../../protocol/channel.ts';
+import { failure, ok, warning } from './findings.ts';
 import { toGatewayError } from '../../protocol/errors.ts';
 import { inMegabytes } from '../../lib/text.ts';
 import { isTimeZone } from '../../lib/clock.ts';
@@ -17,15 +18,12 @@ export function nodeFinding(version: string, required: string, parley: string): 
   const subject = 'Program';
   const least = required.replace(/^\D*/, '');
   const isOld = version.localeCompare(least, 'en', { numeric: true }) < 0;
-  if (!isOld) return { subject, level: 'ok', text: `Parley ${parley} on Node.js ${version}.` };
+  if (!isOld) return ok(subject, `Parley ${parley} on Node.js ${version}.`);
   const remedy = `install Node.js ${least} or newer from https://nodejs.org`;
-  return { subject, level: 'error', text: `Node.js ${version} is too old.`, remedy };
+  return failure(subject, `Node.js ${version} is too old.`, remedy);
 }
 
-/**
- * Whether the home exists, is a folder and is writable. `holder` is the process that holds it now; `make` creates the
- * folder.
- */
+/** Whether the home is a writable folder. `holder` is the process that holds it now; `make` creates the folder. */
 export function homeFinding(
   home: string,
   holder: number | undefined,
@@ -37,7 +35,7 @@ export function homeFinding(
   if (stats === undefined) {
     const parent = nearest(path.dirname(home));
     if (!isWritableFolder(parent))
-      return { subject, level: 'error', text: `${home} is missing and cannot be made in ${parent}.`, remedy };
+      return failure(subject, `${home} is missing and cannot be made in ${parent}.`, remedy);
     return {
       subject,
       level: 'warning',
@@ -49,17 +47,17 @@ export function homeFinding(
       },
     };
   }
-  if (!stats.isDirectory()) return { subject, level: 'error', text: `${home} is a file.`, remedy };
-  if (!isWritableFolder(home)) return { subject, level: 'error', text: `${home} is not writable.`, remedy };
+  if (!stats.isDirectory()) return failure(subject, `${home} is a file.`, remedy);
+  if (!isWritableFolder(home)) return failure(subject, `${home} is not writable.`, remedy);
   const state = holder === undefined ? 'no gateway runs with it' : `process ${holder} runs with it`;
-  return { subject, level: 'ok', text: `${home}; ${state}.` };
+  return ok(subject, `${home}; ${state}.`);
 }
 
 /** Free space of the disk behind the home. `freeOf` returns bytes. */
 export function diskFinding(home: string, freeOf = freeBytes): Finding {
   const subject = 'Disk';
   const free = freeOf(nearest(home));
-  if (free >= LOW_DISK_BYTES) return { subject, level: 'ok', text: `${inMegabytes(free)} are free.` };
+  if (free >= LOW_DISK_BYTES) return ok(subject, `${inMegabytes(free)} are free.`);
   const isFull = free < FULL_DISK_BYTES;
   const text = `Only ${inMegabytes(free)} are free behind ${home}${isFull ? ': nothing more can be stored soon' : ''}.`;
   return { subject, level: isFull ? 'error' : 'warning', text, remedy: `free some space: du -sh ${home}/*` };
@@ -70,19 +68,14 @@ export function timeZoneFinding(zone: string, variable: string | undefined, conf
   const subject = 'Time zone';
   const remedy = `${PARLEY} config set schedules.timeZone Europe/Berlin`;
   if (!configured && variable !== undefined && !isTimeZone(variable.replace(/^:/, '')))
-    return {
-      subject,
-      level: 'warning',
-      text: `TZ names no time zone, so times are shown in ${zone}.`,
-      remedy,
-    };
-  if (configured) return { subject, level: 'ok', text: `${zone}, as schedules.timeZone says.` };
-  return { subject, level: 'ok', text: `${zone}, the machine's own; schedules.timeZone sets another.` };
+    return warning(subject, `TZ names no time zone, so times are shown in ${zone}.`, remedy);
+  if (configured) return ok(subject, `${zone}, as schedules.timeZone says.`);
+  return ok(subject, `${zone}, the machine's own; schedules.timeZone sets another.`);
 }
 
 /** Any failure of a check itself. */
 export function brokenFinding(subject: string, error: unknown, remedy?: string): Finding {
-  return { subject, level: 'error', text: toGatewayError(error).message, remedy };
+  return failure(subject, toGatewayError(error).message, remedy);
 }
 
 function freeBytes(folder: string): number {
@@ -111,10 +104,7 @@ interface CheckedServer {
   cwd: string | undefined;
 }
 
-/**
- * For each server: whether its program exists, and what the running gateway reports about it. `searchPath` is the
- * variable PATH. Never throws.
- */
+/** Whether each server's program exists, and what the gateway reports about it. `searchPath` is PATH. Never throws. */
 export function mcpFindings(
   servers: readonly CheckedServer[],
   reported: readonly McpServerStatus[],
@@ -124,16 +114,15 @@ export function mcpFindings(
     const subject = 'MCP';
     if (command !== undefined && !isProgram(command, cwd, searchPath)) {
       const remedy = `install ${command}, or correct mcp.servers.${name}.command in config.json`;
-      return { subject, level: 'error', text: `${name}: there is no program ${command}.`, remedy };
+      return failure(subject, `${name}: there is no program ${command}.`, remedy);
     }
     const status = reported.find((one) => one.name === name);
-    if (status === undefined)
-      return { subject, level: 'ok', text: `${name}: tried when the gateway starts.` };
+    if (status === undefined) return ok(subject, `${name}: tried when the gateway starts.`);
     if (status.state === 'down') {
       const text = `${name} is down: ${status.error ?? 'no reason is known'}`;
-      return { subject, level: 'error', text, remedy: `${PARLEY} mcp` };
+      return failure(subject, text, `${PARLEY} mcp`);
     }
-    return { subject, level: 'ok', text: `${name}: ${status.state}, ${status.tools.length} tools.` };
+    return ok(subject, `${name}: ${status.state}, ${status.tools.length} tools.`);
   });
 }
 

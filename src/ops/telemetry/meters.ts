@@ -169,8 +169,8 @@ function meterDeliveries({ histogram }: Register): Meters['deliveries'] {
 }
 
 /**
- * Returns the value of a label, or `other` for every value beyond the first `max` of that label: names of models and
- * tools come from outside, and each value is a time series forever.
+ * The value of a label, or `other` beyond the first `max`: names of models and tools come from outside, and each value is
+ * a time series forever.
  */
 function boundedLabels(max: number): (label: string, value: string) => string {
   const valuesByLabel = new Map<string, Set<string>>();

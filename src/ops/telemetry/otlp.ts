@@ -129,8 +129,8 @@ function withFailureLog(exporter: SpanExporter, log: Log): SpanExporter {
 }
 
 /**
- * The spans of one run: the subagent, and below it its model calls and tools. A subagent that its turn waits for is a
- * child of the turn's span; one in the background may end days later, so it has its own trace with a link to that span.
+ * The spans of one run. A subagent that its turn waits for is a child of the turn's span; one in the background may end
+ * days later, so it has its own trace with a link to that span.
  */
 function spansOfSubagent(traced: TracedSubagent, target: TelemetryTarget, turn: SpanIds): NewSpan[] {
   const { agentId, turnId, sessionKey, attempt, startedAt } = traced;

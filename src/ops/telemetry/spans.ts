@@ -26,10 +26,7 @@ export interface NewSpan {
   links?: readonly SpanIds[];
 }
 
-/**
- * The spans of an attempt: the attempt with its model calls and tools, and with the last attempt the turn itself,
- * starting when its message was accepted.
- */
+/** The spans of an attempt; with the last attempt also the turn itself, from the acceptance of its message. */
 export function spansOf(
   traced: TracedTurn,
   target: TelemetryTarget,

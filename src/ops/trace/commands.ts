@@ -3,16 +3,13 @@ import type { Command } from '../../protocol/command.ts';
 import { GatewayError, readerOf } from '../../protocol/errors.ts';
 import { inEnglish, type Say, textRef } from '../../protocol/texts/say.ts';
 import { escapeControls, oneLine } from '../../lib/text.ts';
-import type { RefusalNotes, TraceLook, Traces } from './traces.ts';
+import type { RefusalNotes, TraceView, Traces } from './traces.ts';
 import { costText } from '../../protocol/agent/usage.ts';
 import type { Refusal, SentPrompt, TimelineLine, TurnExplanation } from '../../protocol/store/traces.ts';
 import { duration, isPlainKey, whole } from './explain.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
 
-/**
- * Runs `parley trace` and returns the text to print. Throws `GatewayError`: `usage`, or `unknown_turn` when nothing is
- * known about the id; `StoreError` from the store.
- */
+/** Runs `parley trace`. Throws `GatewayError`: `usage`, `unknown_turn`; and `StoreError`. */
 export async function traceCommand(traces: Traces, args: readonly string[]): Promise<string> {
   const prompt = args.includes('--prompt');
   const [id = 'last', ...more] = args.filter((argument) => argument !== '--prompt');
@@ -21,7 +18,7 @@ export async function traceCommand(traces: Traces, args: readonly string[]): Pro
       'usage',
       `Expected: trace [TURN | SESSION | last] [--prompt]. See: ${PARLEY} --help`,
     );
-  const trace = await traces.look(id === 'last' ? undefined : id, true);
+  const trace = await traces.view(id === 'last' ? undefined : id, true);
   if (trace.turn !== undefined || trace.refusals.length > 0) return traceText(trace, prompt);
   throw new GatewayError(
     'unknown_turn',
@@ -45,8 +42,8 @@ export function createWhyCommand(traces: Traces, refusals: RefusalNotes): Comman
       await refusals.flush();
       const detail = readerOf(call) === 'operator';
       const [chat, session] = await Promise.all([
-        traces.look(call.address, detail, call.say),
-        traces.look(call.session, detail, call.say),
+        traces.view(call.address, detail, call.say),
+        traces.view(call.session, detail, call.say),
       ]);
       const { turn } = session;
       const since = turn?.acceptedAt.getTime() ?? 0;
@@ -73,7 +70,7 @@ function refusalText({ address, senderId, code, detail, count, lastAt }: Refusal
 }
 
 /** The complete view for a terminal; with `prompt`, also what the newest model call was sent. */
-function traceText({ turn, refusals }: TraceLook, prompt: boolean): string {
+function traceText({ turn, refusals }: TraceView, prompt: boolean): string {
   const parts = [
     ...refusals.map((refusal) => refusalText(refusal, inEnglish)),
     ...(turn === undefined
@@ -110,7 +107,7 @@ function promptLines(prompt: SentPrompt | undefined): string[] {
 }
 
 /** The short view for a chat: reasons only. */
-export function whyText({ turn, refusals }: TraceLook, say: Say): string {
+export function whyText({ turn, refusals }: TraceView, say: Say): string {
   const more = ({ why: reason, turnId }: TurnExplanation): string =>
     `${say('why.last', { why: reason })}\n${say('why.all', { turn: turnId })}`;
   return [

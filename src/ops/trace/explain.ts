@@ -1,6 +1,4 @@
-/**
- * Why a message got no answer, or which one it got, in one sentence: pure, from what the store knows about its turn.
- */
+/** Why a message got no answer, or which one it got, in one sentence. Pure. */
 import type { TurnExplanation, TurnFacts } from '../../protocol/store/traces.ts';
 import { stripEnd } from '../../lib/text.ts';
 import { inEnglish, isTextKey, type PlainKey, type Say } from '../../protocol/texts/say.ts';

@@ -21,7 +21,7 @@ import type { Log } from '../../protocol/log.ts';
 const REFUSALS_SHOWN = 10;
 
 /** A view of a session, a chat or a turn. */
-export interface TraceLook {
+export interface TraceView {
   turn: TurnExplanation | undefined;
   /** Refusals in the chat since the turn began, newest first; none for a named turn. */
   refusals: Refusal[];
@@ -32,7 +32,7 @@ export interface Traces extends TurnWatch {
   /** `detail` adds the text of errors, which may name addresses; the sentence is in English, or worded by `say`. */
   explain(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;
   /** The turn of that id, else the newest one of that session or chat; without an id the newest of all. */
-  look(id: string | undefined, detail: boolean, say?: Say): Promise<TraceLook>;
+  view(id: string | undefined, detail: boolean, say?: Say): Promise<TraceView>;
 }
 
 /** Called with attempts that ended, and with decisions; never throws. */
@@ -56,10 +56,10 @@ export function createTraces(
     });
   };
   return {
-    begin(turnId, look) {
-      running.set(turnId, look);
+    begin(turnId, snapshot) {
+      running.set(turnId, snapshot);
       return () => {
-        if (running.get(turnId) === look) running.delete(turnId);
+        if (running.get(turnId) === snapshot) running.delete(turnId);
       };
     },
     ended(traced) {
@@ -72,7 +72,7 @@ export function createTraces(
       for (const listener of listeners) listener.decided?.(outcome);
     },
     explain,
-    async look(id, detail, say) {
+    async view(id, detail, say) {
       const byId = id === undefined ? undefined : await explain(id, detail, say);
       if (byId !== undefined) return { turn: byId, refusals: [] };
       const [newest, refusals] = await Promise.all([

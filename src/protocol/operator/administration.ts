@@ -1,4 +1,4 @@
-/** What operators see and change in a running gateway, over HTTP and on the page; only for admin tokens. */
+/** What an operator sees and changes in a running gateway, over HTTP and on the page; for admin tokens alone. */
 import type { Grant, PairingRecord, Scope, TokenRecord } from '../access.ts';
 import type { ConfigChange } from '../settings.ts';
 import type { Profile, ProfileFiles } from '../agent/profile.ts';

@@ -69,13 +69,13 @@ export type Retention = z.infer<typeof retentionRule>;
 
 /** Throws only `StoreError`. */
 export interface RetentionStore {
-  /** Sessions last used more than that many days ago, neither pinned nor busy, without a schedule left. */
+  /** Sessions unused for that many days, unless they are pinned, have a schedule left, or are running or waiting. */
   idleSessions(days: number, limit: number): Promise<SessionKey[]>;
-  /** Deletes such a session with everything in it; false if it was used in the meantime. */
+  /** Deletes such a session with everything in it; false, without a change, if it has been used in the meantime. */
   deleteIdle(key: SessionKey, days: number): Promise<boolean>;
   /**
-   * Deletes up to `limit` turns that ended more than that many days ago, in sessions that are not pinned, with their
-   * messages and context; returns their number. Turns with a plan stay as long as their session.
+   * Deletes up to `limit` turns that ended before that many days, of sessions that are not pinned, with all that belongs to
+   * them; returns their number. Turns with a plan stay as long as their session.
    */
   purgeTurns(days: number, limit: number): Promise<number>;
 }

@@ -8,7 +8,7 @@ import type { McpServerStatus } from '../agent/tool.ts';
 /** What a gateway started with. */
 export interface NodeSettings {
   version: string;
-  /** A digest of the value of each variable or field of `config.json`, which reveals only whether two differ. */
+  /** By variable or field of `config.json`: a digest that reveals only whether two values differ. */
   digests: Readonly<Record<string, string>>;
 }
 

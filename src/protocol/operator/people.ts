@@ -1,7 +1,7 @@
 /** Everything of one person, on a network or over HTTP, for operators: found, exported, deleted. */
 import type { SessionKey } from '../message.ts';
 
-/** A person by their platform's id; over HTTP a token, or an end user that a token's client named. */
+/** A person by the platform's id; over HTTP a token, or an end user that a token's client has named. */
 export interface Person {
   channel: string;
   /** Over HTTP `token:<id>`. */
@@ -49,9 +49,9 @@ export interface PersonStore {
     page: { after: number; limit: number },
   ): Promise<PersonRow[]>;
   /**
-   * Deletes what is theirs except their own sessions, in one transaction; safe to repeat. Their texts in shared
-   * sessions become `REMOVED_TEXT`, their files there are due for the next sweep of files stored `fileDays` days, and
-   * usage loses its name, also of `sessions`, which are deleted next.
+   * Deletes what is theirs outside their own sessions, in one transaction; safe to repeat. Their texts in shared sessions
+   * become `REMOVED_TEXT`, their files there are due for the next sweep (`fileDays`), and usage loses its name, including
+   * that of `sessions`, which are deleted next.
    */
   forgetPerson(person: Person, more: { sessions: readonly SessionKey[]; fileDays: number }): Promise<void>;
 }

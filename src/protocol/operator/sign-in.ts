@@ -5,7 +5,7 @@ import { z } from 'zod';
 /** How long a code works, and how long a session that it starts lasts, in milliseconds. */
 export const CODE_MS = 10 * 60_000;
 export const SIGN_IN_MS = 30 * 24 * 3_600_000;
-/** The same for proxies' sessions, in milliseconds: people that a proxy no longer admits lose theirs within a day. */
+/** The same for a session started by a proxy: people whom it no longer admits lose it within a day. */
 export const PROXY_SIGN_IN_MS = 24 * 3_600_000;
 /** Sessions of one token; a further one ends the oldest. The same for valid codes of one token. */
 export const MAX_SIGN_INS = 50;
@@ -36,14 +36,14 @@ export interface SignIn {
   isOwn: boolean;
 }
 
-/** Stores only SHA-256 digests of codes and cookies; clocks are the database's. Throws only `StoreError`. */
+/** The rows, with SHA-256 digests of codes and cookies; clocks are the database's. Throws only `StoreError`. */
 export interface SignInStore {
   addCode(
     kind: OnceKind,
     code: { hash: string; tokenId: string; proxyUser?: string | undefined; ttlMs: number },
   ): Promise<void>;
   /**
-   * Uses up a code or ticket to start a session, or one stream, of its token. False when it is unknown, used or
+   * Uses up a code or ticket and starts a session, or grants one stream, of its token. False if it is unknown, used or
    * expired, or its token is not valid.
    */
   redeemCode(
@@ -86,7 +86,7 @@ export interface SignInApi {
   proxyHeader(): string | undefined;
   /** Signs in the user that a trusted proxy named; `current` is the secret of the browser's session. */
   byProxy(asked: { user: string; client: string; current: string | undefined }): Promise<ProxySignInResult>;
-  /** The sessions of the caller's token; for admins all. `secret` is the requesting session's, if there is one. */
+  /** The sessions of the caller's token; for admins all. `secret` is the requesting session's. */
   list(caller: Caller, secret?: string): Promise<SignIn[]>;
   /** Ends all that `list` returns except the requesting one; returns how many. */
   endOthers(caller: Caller, secret?: string): Promise<number>;
@@ -96,7 +96,7 @@ export interface SignInApi {
   signOut(secret: string): Promise<void>;
   /** A ticket that opens one stream with the caller's rights, within `TICKET_MS`. */
   ticket(caller: Caller): Promise<string>;
-  /** The secret of a stream's authorization `Session …`, which stays here; undefined when the ticket does not work. */
+  /** The secret of a stream's authorization `Session …`, which never leaves the gateway; undefined for a bad ticket. */
   redeemTicket(ticket: string): Promise<string | undefined>;
 }
 

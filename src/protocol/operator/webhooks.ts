@@ -1,4 +1,4 @@
-/** Outbound webhooks: what is posted to the operator's programs, and how it is stored until they accept it. */
+/** Outbound webhooks: what the gateway posts to the operator's programs, and keeps until they accept it. */
 import { z } from 'zod';
 import type { ApprovalDecision } from '../store/records.ts';
 
@@ -71,10 +71,7 @@ export interface WebhookStore {
   turnTexts(turnId: string): Promise<WebhookTurn | undefined>;
   /** The error of the next note in the lane; undefined without one. */
   headError(lane: string): Promise<string | undefined>;
-  /**
-   * How many notes wait, whether the lane is new, and when its first note was queued, as long as that is stored (epoch
-   * milliseconds).
-   */
+  /** Waiting notes, whether the lane has had none yet, and when its first one was queued, if known (epoch milliseconds). */
   laneState(lane: string): Promise<{ waiting: number; isNew: boolean; since: number | undefined }>;
 }
 
@@ -101,8 +98,8 @@ export interface HookRequest {
 }
 
 /**
- * What becomes of a request: a durable turn or notice, the same one as before, or nothing. `unsigned`: the signature is
- * missing, wrong or stale, or there is no such webhook; these look the same.
+ * What happens to a request: a durable turn or notice, a repeat, or nothing. `unsigned`: the signature is missing, wrong
+ * or stale, or there is no such webhook; these look the same.
  */
 export type HookReceipt =
   | { kind: 'accepted'; turnId: string | null }

@@ -31,9 +31,9 @@ export interface SessionChoices {
 /** For sessions that the caller may see; undefined for any other. Methods throw only `GatewayError`. */
 export interface ConversationApi {
   /**
-   * Makes a session that starts as this one was at a message (`ForkStore.fork`), with copies of its current files. It
-   * belongs to the session's owner, or to the caller if it is a chat's. `id` is its key after `http:`. Throws
-   * `GatewayError`: `bad_title`, `message_not_found`, `storage_full`.
+   * Makes a session that starts as this one was at a message (`ForkStore.fork`), with copies of its current files, for its
+   * owner, or for the caller if it is a chat's. `id` is its key after `http:`. Throws `GatewayError`: `bad_title`,
+   * `message_not_found`, `storage_full`.
    */
   fork(
     caller: Caller,
@@ -49,14 +49,14 @@ export interface ConversationApi {
   /** What the caller may choose for a session with this profile; in English, or worded by `say`. */
   choices(caller: Caller, profileId: string | undefined, say?: Say): Promise<SessionChoices>;
   /**
-   * Checks choices for a session that does not exist yet. Throws `GatewayError`: `forbidden`, `unknown_model`,
+   * Checks what the caller chose for a new session. Throws `GatewayError`: `forbidden`, `unknown_model`,
    * `unknown_profile`, `bad_mode`.
    */
   checkChoice(
     caller: Caller,
     asked: { profileId?: string; model?: string; mode?: string },
   ): Promise<SessionChoice>;
-  /** Makes the model read this answer to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
+  /** Lets the model read this answer to its question (`TryStore.choose`). Throws `GatewayError('not_changed')`. */
   choose(caller: Caller, key: SessionKey, turnId: string): Promise<Question | undefined>;
   /** Where `/new` began new conversations, behind the messages `from`…`before` - 1 (`ContextStore.resets`). */
   resets(
@@ -77,7 +77,7 @@ export interface ConversationApi {
   ): Promise<WaitingQueue | undefined>;
 }
 
-/** Turns that a fork copies: the newest before its message; the number of older ones is reported. */
+/** Turns that a fork copies, the newest before its message. Older ones are left out and counted. */
 export const MAX_FORKED_TURNS = 1_000;
 
 /** A request for a fork. */
@@ -107,9 +107,9 @@ export interface Fork {
 /** Throws only `StoreError`. */
 export interface ForkStore {
   /**
-   * Copies a session's settings and its finished turns up to the first one with a message after `seq`: their messages,
-   * and what the model reads of them, with tool results and the last summary. Approvals, plans, schedules, notes,
-   * traces and usage stay behind. Nothing runs. Undefined when the source or the message is gone. Safe to repeat.
+   * Copies a session's settings and its finished turns up to the first with a message after `seq`: their messages and all
+   * that the model reads of them. Approvals, plans, schedules, notes, traces and usage stay with the source. Undefined if
+   * the source is gone or has no such message. Safe to repeat.
    */
   fork(request: ForkRequest): Promise<Fork | undefined>;
   /** Records a folder whose fork was not made as removed, with the files of it that nodes share. */
@@ -139,7 +139,7 @@ export interface WaitingQueue {
 /** The result of a change: `begun` when the message is no longer waiting. */
 export type WaitingChange = 'changed' | 'begun';
 
-/** Changes hold the lane's lock, so messages are changed or taken whole. Throws only `StoreError`; safe to repeat. */
+/** Changes hold the lane's lock: a message is changed or taken as a whole. Throws only `StoreError`; safe to repeat. */
 export interface WaitingStore {
   waiting(session: SessionKey): Promise<WaitingQueue>;
   /** Replaces the text, for readers and for the model. `senderId` must have written it. */

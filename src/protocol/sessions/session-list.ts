@@ -104,8 +104,8 @@ export function readFormat(name: string): TranscriptFormat {
 }
 
 /**
- * The session with its messages, in pieces, and where `/new` began conversations. Files are named, not included. Throws
- * what the source throws.
+ * The session with its messages and the places of `/new`, in pieces. Files are named, not included. Throws what the source
+ * throws.
  */
 export async function* transcriptOf(
   session: SessionRecord,

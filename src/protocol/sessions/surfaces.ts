@@ -5,7 +5,7 @@ import type { Address, SessionKey } from '../message.ts';
 /** Most surfaces of one session. */
 export const MAX_SURFACES = 8;
 
-/** How many of a chat's previous conversations are remembered, to look up messages that its platform repeats. */
+/** Previous conversations of a chat that are remembered, to recognize messages that its platform repeats. */
 export const MAX_EARLIER_SESSIONS = 8;
 /** How long a code can be entered and agreed to, in milliseconds. */
 export const LINK_CODE_MS = 10 * 60_000;
@@ -41,8 +41,8 @@ export interface OpenLink {
 }
 
 /**
- * The chat whose conversation continues, and the one that joins. A chat on the web keeps its own, because clients name
- * its session; otherwise the chat that gave the code does.
+ * The chat whose conversation continues, and the one that joins it. A chat on the web keeps its own, because clients refer
+ * to its session; otherwise the giver of the code does.
  */
 export function sidesOf({ from, to }: Pick<OpenLink, 'from' | 'to'>): {
   host: SurfaceEnd;
@@ -63,7 +63,7 @@ export type EnteredCode =
   | { kind: 'limited'; retryAfterMs: number; reached: boolean }
   /** The chat that gave the code, or one that already shares its session. */
   | { kind: 'same' }
-  /** This chat shares another session; `giver`: it gave the code, and cannot leave without being asked. */
+  /** This chat shares another session. `giver`: it gave the code, and cannot leave that session without being asked. */
   | { kind: 'linked'; giver: boolean }
   /** Both chats are on the web, where each session is separate. */
   | { kind: 'web' }
@@ -99,7 +99,10 @@ export interface SurfaceStore {
   enterCode(hash: string, to: SurfaceEnd): Promise<EnteredCode>;
   /** The newest link that waits for this chat or for its other side; undefined = none. */
   openLink(address: Address): Promise<OpenLink | undefined>;
-  /** Agrees for one side of the newest open link of this chat, or of link `id`; the second one joins them. */
+  /**
+   * Agrees for one side of the newest open link of this chat, or of the one with this `id`; once both agree they share the
+   * session.
+   */
   agree(by: {
     address: Address;
     userId: string;
@@ -108,7 +111,7 @@ export interface SurfaceStore {
   }): Promise<AgreedLink>;
   /** Ends the newest open link of this chat, or the one with this `id`; undefined when there is none. */
   decline(address: Address, id?: string): Promise<OpenLink | undefined>;
-  /** Separates a chat: it returns to its previous conversation, or starts a new one. Undefined when it shares none. */
+  /** Separates a chat: it returns to its earlier conversation, or starts one. Undefined if it shares no session. */
   leave(address: Address): Promise<LeftSurface | undefined>;
 }
 
@@ -145,7 +148,10 @@ export interface SurfaceApi {
     key: SessionKey,
     code: string,
   ): Promise<{ asks: SurfaceEnd & { id: string }; again: boolean } | undefined>;
-  /** Agrees to, or declines, a link by its id or the code given or entered here. Throws `GatewayError('not_asked')`. */
+  /**
+   * Agrees to, or declines, a code given or entered here; `link` is the code or the link's id. Throws
+   * `GatewayError('not_asked')`.
+   */
   answer(
     caller: Caller,
     key: SessionKey,
@@ -156,10 +162,7 @@ export interface SurfaceApi {
   separate(caller: Caller, key: SessionKey, address: string): Promise<LeftSurface | undefined>;
 }
 
-/**
- * Separates a chat that the bot cannot write to anymore, and notifies the others. False when it shares no session.
- * Throws only `StoreError`.
- */
+/** Separates a chat that blocks the bot, and notifies the others. False if it shares no session. Throws `StoreError`. */
 export type DropSurface = (address: Address) => Promise<boolean>;
 
 /** The ref under which the answer of a turn is delivered to a surface other than the one it was asked on. */

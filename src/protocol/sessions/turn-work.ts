@@ -1,4 +1,4 @@
-/** What turns did: thinking, tool calls, subagents, approvals; from their journals, as the events that showed it. */
+/** The work of turns (thinking, tool calls, subagents, approvals), from their journals, as the events that showed it. */
 import type { EventBody } from '../event.ts';
 import type { PlanFact } from '../agent/plan.ts';
 import type { ApprovalDecision, ContextRecord, MessageRecord } from '../store/records.ts';

@@ -66,7 +66,7 @@ export interface TurnPayload {
   options?: CallerOptions | undefined;
   /** How often its text was changed while it waited. */
   edited?: number | undefined;
-  /** The sender was an owner then. For the prompt only: permissions are looked up when they are used. */
+  /** For the prompt: permissions are looked up when they are used. */
   isOwner?: boolean | undefined;
 }
 
@@ -96,8 +96,8 @@ export interface ContextStore {
   /** Those behind the messages `from`…`before` - 1 of a session, oldest first; without `before`, to the end. */
   resets(session: SessionKey, span: { from: number; before?: number | undefined }): Promise<ContextReset[]>;
   /**
-   * What the next turn would read: the last summary since `/new`, then up to `limit` newest rows of finished turns,
-   * oldest first. Read by index: the cost does not grow with the session's age.
+   * What the next turn would read: the last summary since `/new`, then the newest rows of finished turns, at most `limit`,
+   * oldest first. Read by index, whatever the session's age.
    */
   unsummarized(session: SessionKey, limit: number): Promise<UnsummarizedRow[]>;
   /**

@@ -1,4 +1,4 @@
-/** What is stored about groups besides turns: talk that does not name the bot, and how often bots get answers. */
+/** What is stored about groups besides their turns: messages that do not mention the bot, and turns caused by bots. */
 import type { Address, Place, SessionKey } from '../message.ts';
 
 /** Messages of a session kept without a turn; the oldest is dropped. */
@@ -17,7 +17,7 @@ export interface ObservedMessage {
   content: string;
 }
 
-/** When bots caused turns in a chat, in epoch milliseconds, and until when it is quiet, from the message `id` on. */
+/** Turns caused by bots in a chat, at epoch milliseconds, and until when it is quiet, from the message `id` on. */
 export interface BotTalk {
   turns: { id: string; at: number }[];
   quiet?: { id: string; until: number } | undefined;
@@ -65,8 +65,8 @@ export interface DeletedMessages extends Pick<Place, 'channel'> {
 }
 
 /**
- * Takes back deleted questions whose turns have not begun, and forgets what was only observed. A repeat changes
- * nothing. Throws only `StoreError`.
+ * Takes back questions whose turns have not begun, and forgets observed messages. Safe to repeat. Throws only
+ * `StoreError`.
  */
 export type NoteDeleted = (deleted: DeletedMessages) => Promise<void>;
 

@@ -3,8 +3,8 @@ import type { ApprovalDecision, OpenedTurn } from './records.ts';
 import type { DeliveryPayload, SessionKey } from '../message.ts';
 
 /**
- * `in`: turns of a session; `out`: deliveries to an address; `agent`: a background subagent; `poll`: who holds a
- * channel's connection; `speech`: answers to be spoken to an address; `hook`: notes for a webhook.
+ * `in`: turns of a session; `out`: deliveries to an address; `agent`: a background subagent; `poll`: the node that holds
+ * a channel's connection; `speech`: answers to be spoken; `hook`: notes for an outbound webhook.
  */
 export const LANE_CLASSES = ['in', 'out', 'agent', 'poll', 'speech', 'hook'] as const;
 export type LaneClass = (typeof LANE_CLASSES)[number];
@@ -47,19 +47,16 @@ export interface LaneStep {
 
 /** After this many deaths of nodes that were working on it, a message is run apart from other suspects. */
 export const SUSPECT_CRASHES = 2;
-/**
- * A node claims one in this many suspects at a time, at least one: a few run one by one, but a thousand that shared a
- * machine without memory do not wait hours for each other.
- */
+/** A node claims one in this many of the suspects at a time: few run one by one, and a thousand do not wait for hours. */
 export const SUSPECT_SHARE = 4;
 /**
- * How long a running suspect keeps others waiting, in milliseconds, doubled by each further death: work that kills hit
- * by chance continues soon, and work that kills the process is alone when it does.
+ * Suspects that have run for this long no longer keep others waiting, in milliseconds. It doubles with each death, so
+ * that work that kills the process is alone when it does.
  */
 export const SUSPECT_ALONE_MS = 250;
 /** No suspect keeps others waiting for longer than this, in milliseconds. */
 export const SUSPECT_ALONE_MAX_MS = 60_000;
-/** A head that waits this long for something outside is noted as waiting, in milliseconds: less costs no write. */
+/** A head that waits this long for something outside is recorded as waiting, in milliseconds. */
 export const WAIT_NOTED_MS = 1_000;
 
 /** How long this head waits before that is recorded, in milliseconds: while a suspect waits, others can be tried. */
@@ -105,7 +102,7 @@ export interface DeadLetter {
   attempts: number;
   crashes: number;
   deadAt: Date;
-  /** The beginning of what should have been answered, sent or done, up to `MAX_LETTER_CHARS`; undefined without text. */
+  /** The beginning of what should have been answered, sent or done, at most `MAX_LETTER_CHARS`, if it has a text. */
   text?: string | undefined;
 }
 
@@ -113,13 +110,13 @@ export interface DeadLetter {
 export const MAX_LETTER_CHARS = 4_000;
 
 /**
- * The lanes of the store. Durations are milliseconds, clocks the database's. Methods throw only `StoreError` after
- * retrying through short outages; fenced ones throw `FencedError` when the lane has moved on.
+ * The lanes of the store. Durations are milliseconds, clocks the database's. Throws only `StoreError`; short outages are
+ * retried, and fenced methods throw `FencedError` when the lane has moved on.
  */
 export interface LaneStore {
   /**
-   * Registers this process as a new node and frees the lanes of an earlier process of the same `instance`. After an
-   * `outage` that is this process itself: no crash is counted.
+   * Registers this process under a new node id and frees the lanes of an earlier process of this `instance`. After an
+   * `outage` that was this process itself: no crash is counted.
    */
   register(instance: string, leaseMs: number, outage?: NodeOutage): Promise<string>;
   /** Renews the node's lease. False when it had expired: the node must abort its work and register again. */
@@ -127,10 +124,9 @@ export interface LaneStore {
   /** Ends the node's lease and frees its lanes. */
   unregister(node: string): Promise<void>;
   /**
-   * Frees the lanes of dead nodes, which counts a crash against each head that had started, and claims due lanes, at
-   * most `free` of each class, oldest wake-up first. Suspects (`SUSPECT_CRASHES`) are claimed in groups, the next one
-   * when the node has none left, so that a further death shows which one causes it. Does nothing for a node whose own
-   * lease has ended.
+   * Frees the lanes of dead nodes, counting a crash against each head that had started, and claims due lanes, at most `free`
+   * of each class, oldest wake-up first. Suspects (`SUSPECT_CRASHES`) are claimed in groups, so that a further death shows
+   * which one causes it. Does nothing for a node whose own lease has ended.
    */
   sweep(node: string, capacities: LaneCapacity[]): Promise<LaneHead[]>;
   /** Stop marks of the lanes this node runs, in one query. */
@@ -143,30 +139,27 @@ export interface LaneStore {
     node?: string,
   ): Promise<LaneStep & { seq: number; duplicate: boolean }>;
   /**
-   * Ends the head and claims the lane's next one for the same node. `error` marks a dead letter, `unreported` while its
-   * chat does not know of it.
+   * Ends the head and claims the next one for the same node. `error` marks a dead letter, `unreported` one that its chat
+   * does not know about.
    */
   finish(fence: Fence, error?: string, unreported?: boolean): Promise<LaneStep>;
-  /**
-   * Releases the head for `delayMs`. `attempt` counts against the message; `error` is stored, and the pause is added to
-   * its previous ones.
-   */
+  /** Releases the head for `delayMs`. `attempt` counts against the message; its `error` is kept, and the pauses add up. */
   release(fence: Fence, options: { delayMs: number; attempt: boolean; error?: string }): Promise<void>;
   /** Makes a lane whose head was released with a delay due at once; nothing where it is not waiting for that. */
   endDelay(lane: LaneKey): Promise<void>;
   /**
-   * Records until the claim ends whether a head waits for something outside: then other suspects may run, and a death
-   * of the node does not count against it.
+   * Records that a head waits for something outside, or works again. While it waits, other suspects may run, and a death of
+   * the node does not count. The record ends with the claim.
    */
   noteWaiting(fence: Fence, isWaiting: boolean): Promise<void>;
   /**
-   * Marks everything up to the tail as stopped, with background subagents; ends queued messages and denies a parked
-   * one. `fresh` also starts a new context (`/new`).
+   * Marks everything up to the tail as stopped, subagents included; ends queued messages and denies a parked one. `fresh`
+   * also starts a new context (`/new`).
    */
   stop(session: SessionKey, options: { fresh: boolean }): Promise<StopResult>;
   /**
-   * Parks a turn until an approval is decided or expires: its state, the released head and the queued request, in one
-   * statement. For a stopped turn the request is denied and not delivered.
+   * Parks a turn that waits for a person: head released until the approval expires, the request queued for its chats, in
+   * one statement. For a stopped turn the request is denied and not delivered.
    */
   park(
     fence: Fence,
@@ -182,8 +175,8 @@ export interface LaneStore {
   /** Parks a turn that waits for its caller's tools: state parked, head released until `expiresInMs` have passed. A stopped turn is due at once. */
   parkForCaller(fence: Fence, turn: { turnId: string; expiresInMs: number }): Promise<void>;
   /**
-   * Decides a pending approval and wakes its lane; false when it was decided or had expired. `always` stores the
-   * request's rule, if there is one and the session has fewer than `MAX_APPROVAL_RULES`.
+   * Decides a pending approval and wakes its lane; false if it was decided or had expired. `always` stores the request's
+   * rule, up to `MAX_APPROVAL_RULES` per session.
    */
   decide(
     approvalId: string,
@@ -195,9 +188,6 @@ export interface LaneStore {
   deadLetters(limit: number, only?: { lane: LaneKey; seq: number }): Promise<DeadLetter[]>;
   /** Queues a dead letter at the tail of its lane again with its counters at zero. False when there is none. */
   replayDeadLetter(lane: LaneKey, seq: number): Promise<boolean>;
-  /**
-   * Deletes up to `limit` finished messages older than `olderThanMs`, and the names of folders removed before that;
-   * returns how many messages.
-   */
+  /** Deletes finished messages older than `olderThanMs`, at most `limit`, and names of removed folders; returns the number. */
   purge(olderThanMs: number, limit: number): Promise<number>;
 }

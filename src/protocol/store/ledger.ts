@@ -79,32 +79,32 @@ export interface NotedFiles {
 }
 
 /**
- * The transactions of messages and turns. Throws only `StoreError` after retrying lost connections and serialization
- * failures for up to 30 s. Safe to repeat: a commit whose response was lost is recognized. No connection is held while
- * waiting for a model, a tool or a person.
+ * The transactions of messages and turns. Throws only `StoreError`; lost connections and serialization failures are
+ * retried for up to 30 s. Every function is safe to repeat: a commit whose response was lost is recognized. No connection
+ * is held while waiting for a model, a tool or a person.
  */
 export interface Ledger extends SessionStore {
   /**
-   * T1: stores the message, its user row and its turn; a repeated id returns the first ids. With a `silentToken` there
-   * is no user row, `seq` is the session's newest message, and the session does not move up in lists.
+   * T1: stores the message, its row and its turn; a repeated id returns the first ids. With a `silentToken` there is no user
+   * row, `seq` is the session's newest message, and the session does not move up in lists.
    */
   accept(request: AcceptRequest): Promise<AcceptResult>;
   /** Reads what a turn needs and marks it running; `userId` names the user being answered. Fenced. */
   openTurn(fence: Fence, turnId: string, historyLimit: number, userId?: string): Promise<OpenedTurn>;
-  /** Stores a message's files with its row, and for whom they are in the session's folder. Fenced; safe to repeat. */
+  /** Stores the files of a message with its row, and for whom they are kept. Fenced; safe to repeat. */
   noteFiles(fence: Fence, turnId: string, files: NotedFiles): Promise<void>;
   /** T2: one model answer. Iteration 1 also stores the user's entry (iteration 0). A repeated row is a no-op. */
   journalAnswer(fence: Fence, turnId: string, rows: JournalRow[]): Promise<void>;
   /**
-   * Stores a plan with its context entry, message, todo list and usage, once per turn; without a plan only the usage.
-   * Fenced; the same plan again is a no-op.
+   * Stores a plan with its entry, message, todo list and usage, once per turn; without a plan only the usage. Fenced; safe
+   * to repeat.
    */
   storePlan(fence: Fence, turnId: string, planning: PlanningRecord): Promise<void>;
   /** Replaces a plan of this session, and the todo list if `todos` is given. Fenced. */
   updatePlan(fence: Fence, plan: Plan, todos?: readonly Todo[]): Promise<void>;
   /**
-   * Stores the `part`-th fact of a running plan, with the plan and todo list after it. Fenced; a repeated part is a
-   * no-op. False, without a change, for the start of a step when people have changed the plan meanwhile.
+   * Stores the `part`-th fact of a running plan, with the plan and the todo list after it. Fenced; safe to repeat. False,
+   * without a change, for the start of a step if people have changed the plan in the meantime.
    */
   planFact(
     fence: Fence,
@@ -133,9 +133,8 @@ export interface Ledger extends SessionStore {
   /** The messages behind a running head that may join its turn, oldest first; none unless the queue mode is `steer` or `collect`. */
   waitingBehind(fence: Fence, limit: number): Promise<WaitingBehind>;
   /**
-   * Joins messages behind the head to its turn: their entries are stored, their own turns end (`joined`). All or
-   * nothing, fenced, safe to repeat. False, without a change, when the turn was stopped, or one of them was changed or
-   * no longer waits there.
+   * Joins waiting messages to the head's turn: their entries are stored, their own turns end (`joined`). All or nothing,
+   * fenced, safe to repeat. False, without a change, if the turn was stopped, or one of them was changed or is gone.
    */
   joinTurn(
     fence: Fence,
@@ -145,9 +144,9 @@ export interface Ledger extends SessionStore {
   /** T6: ends the head, stores the final rows and the usage, and queues the delivery; claims the session's next message and the delivery. */
   finishTurn(fence: Fence, finish: TurnFinish): Promise<LaneStep>;
   /**
-   * T5: stores the platform ids of all parts of `ref` (a turn, a delivery, a plan's card) on screen so far. The lane's
-   * owner replaces what was stored; one that has lost the lane stores only if nothing is stored yet, so that the next
-   * owner can continue in those messages. Not fenced; safe to repeat.
+   * T5: stores the platform ids of all parts of `ref` (a turn, a delivery, a plan's card) on screen so far. The owner of the
+   * lane replaces them; one that has lost it stores them only if there are none, so that the next owner continues in those
+   * messages. Not fenced; safe to repeat.
    */
   noteSent(fence: Fence, ref: string, sent: SentMessage[]): Promise<NotedParts>;
   /** Platform ids known for `ref` (a turn id or a notice's ref). */
@@ -157,9 +156,9 @@ export interface Ledger extends SessionStore {
   /** The turn of an `in:` head, for a head whose message cannot be read; undefined when there is none. */
   turnAt(fence: Fence): Promise<{ turnId: string; address: Address } | undefined>;
   planOf(turnId: string): Promise<Plan | undefined>;
-  /** True while a delivery for the address is queued: a live message must not appear above it. */
+  /** True while a delivery for the address is queued: no new live message may appear above it. */
   undelivered(address: Address): Promise<boolean>;
-  /** T7: ends the `out:` head with the ids of all parts, or the stored ones; its dead letters are reported. */
+  /** T7: ends the `out:` head with the ids of all parts, or keeps the stored ones; dead letters are now reported. */
   finishDelivery(fence: Fence, ref: string, sent: SentMessage[] | undefined): Promise<LaneStep>;
   /** Queues a message outside any turn (a notice, a command's reply); a repeated `key` (without one, `ref`) is queued once. */
   enqueue(address: Address, payload: DeliveryPayload, node?: string): Promise<LaneStep>;
@@ -187,8 +186,8 @@ export interface SessionStore extends SessionListStore {
   /** Sets this title on a session without one. False, without a change, when it has one or is gone. */
   titleSession(key: SessionKey, title: string): Promise<boolean>;
   /**
-   * Forgets the sources of everything the session has read, and returns them. Undefined, without a change, while a turn
-   * runs or waits: its end would store them again.
+   * Forgets the sources of what the session has read and noted, and returns them. Undefined, without a change, while a turn
+   * is running or waiting: its end would store them again.
    */
   trustSession(key: SessionKey): Promise<readonly Source[] | undefined>;
   /** Deletes a session with its messages, context, turns and queue. False when there is none. */
@@ -204,7 +203,7 @@ export interface SessionStore extends SessionListStore {
   unfinishedTurns(turnIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** The state of a turn, with its final message once it is done. */
   turn(turnId: string): Promise<(TurnStatus & { session: SessionKey }) | undefined>;
-  /** The newest message of this sender in the session, whatever became of it; `sentAt` in epoch milliseconds. */
+  /** The newest message of this sender that the session accepted; `sentAt` in epoch milliseconds. */
   newestFrom(
     key: SessionKey,
     senderId: string,
@@ -223,7 +222,7 @@ export interface SessionStore extends SessionListStore {
 
 /** Throws only `StoreError`. */
 export interface RemovedFolders {
-  /** Folders of sessions deleted within `withinMs`, by name, after the name `after`; at most `limit`. */
+  /** Those of sessions deleted within `withinMs`, by name, after the name `after`; at most `limit`. */
   removedFolders(page: { withinMs: number; after: string; limit: number }): Promise<string[]>;
 }
 
@@ -261,8 +260,8 @@ export interface ItemPlace {
 }
 
 /**
- * A conversation continued by an id. `missing`: one of its responses or inputs is no longer stored; `session`: it
- * belongs to that session; `bytes`: it is larger than `MAX_CHAIN_BYTES`.
+ * A conversation continued by an id. `missing`: a response, or its input, is no longer stored; `session`: it is that
+ * session's conversation; `bytes`: it is larger than `MAX_CHAIN_BYTES`.
  */
 type ResponseChain =
   | { items: ResponseItem[] }

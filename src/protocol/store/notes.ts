@@ -32,7 +32,7 @@ export function withSources(items: readonly Todo[], sources: readonly Source[]):
 export interface TodoStore {
   todos(session: SessionKey): Promise<Todo[]>;
   setTodos(session: SessionKey, items: readonly Todo[]): Promise<void>;
-  /** Changes only the item at `index` (from 0); returns the new list, undefined when there is no such item. */
+  /** Changes the item at `index` (from 0); returns the new list, undefined if there is no such item. */
   changeTodo(
     session: SessionKey,
     index: number,
@@ -113,7 +113,7 @@ export interface Remembered {
 
 /** A fact to store. */
 export interface NewMemory {
-  /** The same in every attempt of a call; before its first slash it names the turn. */
+  /** The same in every attempt of a call. The part before its first slash names the turn. */
   key: string;
   text: string;
   session: SessionKey;
@@ -123,9 +123,9 @@ export interface NewMemory {
 /** Throws only `StoreError`. */
 export interface MemoryStore {
   /**
-   * Stores a fact; a repeated `key`, or a repeated text of that user, changes nothing. Beyond `MAX_MEMORIES` the oldest
-   * verified fact is deleted, beyond `MAX_UNVERIFIED_MEMORIES` the oldest other one. Throws `StoreError`:
-   * `memory_too_long` (`MAX_MEMORY_CHARS`), `too_many_memories` (`MAX_UNVERIFIED_PER_TURN`).
+   * Stores a fact; a repeated `key` or text of that user changes nothing. Beyond `MAX_MEMORIES` (unverified ones:
+   * `MAX_UNVERIFIED_MEMORIES`) the oldest of its kind is deleted. Throws `StoreError`: `memory_too_long`,
+   * `too_many_memories` beyond `MAX_UNVERIFIED_PER_TURN`.
    */
   remember(user: UserId, fact: NewMemory): Promise<Remembered>;
   /** The facts that match best (full text), best first. */

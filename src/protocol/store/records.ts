@@ -31,13 +31,13 @@ export interface MessageRecord {
 }
 
 /**
- * A row of `context`: what the model sees, and the journal of a turn. Iteration 0 is the user's message; iteration n ≥
- * 1 the n-th model answer (part 0) and its tool calls' intents and results, by call index.
+ * A row in `context`: what the model sees, and a turn's journal. `iteration` 0 has the user's message; iteration n ≥ 1
+ * the n-th model answer (part 0) and its tool calls' intents and results, by call index.
  */
 export type ContextEntry =
   /**
-   * `author` typed the text (`authorOf`), `typed` is their part of it if there are others, such as a quote or files;
-   * `laneSeq` is the lane position of a message that joined the running turn.
+   * `author` typed the text (`authorOf`), and `typed` is their part of it besides quotes or files; `laneSeq` is the lane
+   * place of a message that joined the running turn.
    */
   | {
       kind: 'user';
@@ -101,12 +101,12 @@ export type ContextEntry =
       spent?: UsageOfOtherCalls | undefined;
     };
 
-/** Usage by model of calls without a row (failed, or outside the conversation) since the last row with this field. */
+/** Usage by model of calls without their own row (failed, or outside the conversation) since the last row with it. */
 export type UsageOfOtherCalls = readonly ModelUsage[];
 
 /**
- * Iterations from here on are steps of a plan: the n-th run of a step begins at n times this number. Later turns read
- * only their summary.
+ * Rows from this iteration on are steps of a plan: the n-th run of a step starts at n times this number. Only their own
+ * turn reads them, and summarizes them for later turns.
  */
 export const STEP_ITERATIONS = 1_000;
 
@@ -132,13 +132,16 @@ export interface ContextRecord {
 }
 
 /**
- * What becomes of a message that arrives during a turn: it waits (`queue`), joins the turn at its next iteration
- * (`steer`), ends the turn (`interrupt`), or waits a moment for more, so that a burst becomes one message (`collect`).
+ * What happens to a message that arrives during a turn: it waits (`queue`), joins the turn at its next iteration (`steer`),
+ * ends it (`interrupt`), or waits for more, so that a burst becomes one message (`collect`).
  */
 export type QueueMode = 'queue' | 'steer' | 'interrupt' | 'collect';
 
-/** What people mark sessions with: some come first in lists, some are left out of them. */
-export const sessionMarks = { pinned: z.boolean(), archived: z.boolean() };
+/** What people mark sessions with. */
+export const sessionMarks = {
+  pinned: z.boolean().describe('listed before the others'),
+  archived: z.boolean().describe('listed only on request'),
+};
 
 /** A session as lists and channels see it. */
 export interface SessionRecord extends z.output<z.ZodObject<typeof sessionMarks>> {
@@ -181,7 +184,7 @@ export interface OpenedTurn {
   session: SessionRecord;
   /** Rows this turn has already journaled, oldest first; empty at the first start. */
   journal: ContextRecord[];
-  /** The last summary since `/new`, then up to as many rows of earlier turns as requested, oldest first. */
+  /** The last summary since `/new`, then rows of later turns, at most as many as requested, oldest first. */
   history: ContextRecord[];
   remembers: boolean;
   /** Messages already on screen for this turn, by part. */
@@ -238,8 +241,8 @@ export interface TurnFinish {
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;
   /**
-   * The delivery for each other chat of the session, under `surfaceRef`. Chats that have joined get it if they are
-   * private or in `groups` (absent = all); of `shownOn`, those that have left get `separated`.
+   * The delivery for the other chats, under `surfaceRef`: to those that have joined, if private or in `groups` (absent =
+   * all); of `shownOn`, those that have left get `separated` instead.
    */
   elsewhere?:
     | {
@@ -319,8 +322,8 @@ export interface Question {
 }
 
 /**
- * What the model reads of a session. A turn that is left out keeps its messages and journal; only later turns do not
- * read it. Changes lock the lane and happen only while it is idle. Throws only `StoreError`.
+ * What the model reads of a session. A turn that is left out keeps its messages and journal. Changes lock the lane, and
+ * happen only while nothing runs or waits in it. Throws only `StoreError`.
  */
 export interface TryStore {
   /** The newest question of a person since `/new` that the model reads. */

@@ -266,7 +266,7 @@ export interface TraceStore {
   noteAttempt(turnId: string, attempt: TraceAttempt): Promise<void>;
   /** Everything known about a turn; undefined when there is none with that id. */
   turnFacts(turnId: string): Promise<TurnFacts | undefined>;
-  /** The newest turn of a session, or of all; `id` may be the address of a chat whose session is named differently. */
+  /** The newest turn of all, or of a session, also by the address of one of its chats. */
   newestTurn(id: string | undefined): Promise<{ turnId: string; acceptedAt: Date } | undefined>;
   /** Adds to the counts in one statement. */
   noteRefusals(refusals: readonly Refusal[]): Promise<void>;

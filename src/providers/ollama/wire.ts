@@ -24,10 +24,9 @@ interface WireMessage {
 export const OPTION_FIELDS = ['think', 'logprobs', 'top_logprobs'] as const;
 
 /**
- * The body of POST /api/chat. Options are the same for all calls of a model: another `num_ctx` or `shift` reloads it.
- * `truncate:false` and `shift:false` make a prompt that is too long an error (B-11) instead of dropping its oldest
- * messages. `keep_alive` is the server's: ending a call never unloads the model (N-64). What the model cannot do is not
- * requested.
+ * The body of POST /api/chat. One fixed option set per model: a changed `num_ctx` or `shift` reloads it. `truncate:false` and `shift:false` make
+ * an over-long prompt an error (B-11), where the server would silently drop the oldest messages. `keep_alive` is left
+ * to the server: ending a call never unloads the model (N-64). What the model cannot do is not requested.
  */
 export function toWire(request: ChatRequest, can: ModelCapabilities) {
   return {

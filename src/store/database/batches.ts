@@ -18,10 +18,7 @@ interface WaitingCall<Call, Result> {
   reject: (error: unknown) => void;
 }
 
-/**
- * Makes the function that runs one call. A statement that fails for several calls is repeated for each of them alone, so
- * that a call never fails because of another one. Throws only `StoreError`.
- */
+/** Returns the function that runs one call. If a batch fails, each call is repeated alone. Throws only `StoreError`. */
 export function createBatches<Call, Result>(
   database: Database,
   { keyOf, run }: BatchOptions<Call, Result>,
@@ -48,7 +45,10 @@ export function createBatches<Call, Result>(
       const results = await database.run((sql, attempt) => run(sql, calls, attempt + repeated));
       for (const [nth, { resolve }] of batch.entries()) resolve(results[nth]!);
     } catch (error) {
-      if (batch.length === 1 || isOutage(error)) for (const { reject } of batch) reject(error);
+      // An outage is no call's fault.
+      const isOutage =
+        error instanceof StoreError && (error.code === 'unavailable' || error.code === 'closed');
+      if (batch.length === 1 || isOutage) for (const { reject } of batch) reject(error);
       else await Promise.all(batch.map((one) => runBatch([one], repeated + 1)));
     }
   };
@@ -68,9 +68,4 @@ export function createBatches<Call, Result>(
     }
     return promise;
   };
-}
-
-/** True when none of the calls is to blame. */
-function isOutage(error: unknown): boolean {
-  return error instanceof StoreError && (error.code === 'unavailable' || error.code === 'closed');
 }

@@ -1,26 +1,14 @@
-/**
- * The connection pool: one driver for Postgres and for the embedded database, with a size limit and built-in retries.
- */
+/** The connection pool: one driver for Postgres and the embedded database, limited in size, with retries. */
 import postgres from 'postgres';
 import { StoreError } from '../../protocol/errors.ts';
 import { drizzle, type Orm } from './drizzle.ts';
 import { isConnectionGone, withRetry } from './retry.ts';
 import { tlsOf } from './tls.ts';
 
-interface Semaphore {
-  /** Runs `work` when a permit is free. Throws `StoreError('unavailable')` if none becomes free in time. */
-  hold<T>(work: () => Promise<T>): Promise<T>;
-  /** Resolves when no work is running, or after `ms` milliseconds. */
-  idle(ms: number): Promise<void>;
-}
-
 /** Connections of one process. */
 const POOL_SIZE = 4;
 
-/**
- * Statements in flight on one connection: those that are sent together wake the server once, and their answers arrive
- * in one read.
- */
+/** Statements in flight on one connection: they wake the server once, and their answers arrive in one read. */
 const PIPELINED = 4;
 
 /** The type `timestamptz`. */
@@ -68,6 +56,8 @@ export interface Database {
   rows<Row extends object>(statement: (sql: Sql) => Promise<readonly Row[]>): Promise<Row[]>;
   /** The first of its rows. */
   row<Row extends object>(statement: (sql: Sql) => Promise<readonly Row[]>): Promise<Row | undefined>;
+  /** How many rows it has. */
+  count(statement: (sql: Sql) => Promise<readonly object[]>): Promise<number>;
   /** Whether it has rows. */
   exists(statement: (sql: Sql) => Promise<readonly object[]>): Promise<boolean>;
   /** Whether it has rows, or may have had some when an earlier run was committed: for what can be done only once. */
@@ -80,10 +70,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/**
- * Creates a postgres.js client without notices, with its schema first, and without a round trip for type names. Its
- * transactions survive the loss of their connection, those that drizzle begins included.
- */
+/** A postgres.js client for one schema. Its transactions survive the loss of their connection, drizzle's included. */
 export function connect(place: DatabasePlace, max: number, more: postgres.Options<{}> = {}): postgres.Sql {
   const options: postgres.Options<{}> = {
     max,
@@ -99,11 +86,9 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
       jit: 'off',
     },
   };
-  if (place.socketPath !== undefined) {
-    return guardTransactions(
-      postgres({ ...options, path: place.socketPath, user: 'parley', database: 'postgres' }),
-    );
-  }
+  const path = place.socketPath;
+  if (path !== undefined)
+    return guardTransactions(postgres({ ...options, path, user: 'parley', database: 'postgres' }));
   const { url, ssl } = tlsOf(place.url ?? '');
   return guardTransactions(postgres(url, { ...options, ...(ssl !== undefined && { ssl }) }));
 }
@@ -120,9 +105,8 @@ function guardTransactions(client: postgres.Sql): postgres.Sql {
 }
 
 /**
- * The result of a transaction's statements, or nothing at all if their connection is gone. In that case the driver
- * itself ends the transaction with an error. After any other error it sends a rollback, which would be written to a
- * socket that no longer exists and end the process.
+ * Never settles if the connection is gone: the driver ends the transaction itself. After any other error it sends a
+ * rollback, which on a socket that no longer exists would end the process.
  */
 async function unlessGone<T>(work: T): Promise<Awaited<T>> {
   try {
@@ -155,10 +139,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const transactions = createSemaphore(Math.max(1, size - 1), acquireTimeoutMs);
   const closing = new AbortController();
   const retrying = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
-    withRetry(work, {
-      ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
-      signal: closing.signal,
-    });
+    withRetry(work, { forMs: options.retryForMs, signal: closing.signal });
   const withConnection = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
     retrying((attempt) => permits.hold(() => work(attempt)));
   const run = <T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T> =>
@@ -167,6 +148,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     run,
     rows: async (statement) => withoutNulls(await run(statement)),
     row: async (statement) => withoutNulls(await run(statement))[0],
+    count: async (statement) => (await run(statement)).length,
     exists: async (statement) => (await run(statement)).length > 0,
     once: (statement) => run(async (sql, attempt) => (await statement(sql)).length > 0 || attempt > 0),
     write: async (statement) => void (await run(statement)),
@@ -199,7 +181,7 @@ export async function readClock(sql: Sql): Promise<number> {
 }
 
 /** Creates a semaphore with `count` permits; a caller waits at most `timeoutMs` for one, first come, first served. */
-export function createSemaphore(count: number, timeoutMs: number): Semaphore {
+export function createSemaphore(count: number, timeoutMs: number) {
   let free = count;
   const queue = new Set<() => void>();
   let whenIdle: (() => void) | undefined;
@@ -235,7 +217,8 @@ export function createSemaphore(count: number, timeoutMs: number): Semaphore {
   };
 
   return {
-    async hold(work) {
+    /** Runs `work` when a permit is free. Throws `StoreError('unavailable')` if none becomes free in time. */
+    async hold<T>(work: () => Promise<T>): Promise<T> {
       await acquire();
       try {
         return await work();
@@ -243,7 +226,8 @@ export function createSemaphore(count: number, timeoutMs: number): Semaphore {
         release();
       }
     },
-    async idle(ms) {
+    /** Resolves when no work is running, or after `ms` milliseconds. */
+    async idle(ms: number): Promise<void> {
       if (free === count) return;
       let timer: NodeJS.Timeout | undefined;
       await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * The only module that loads drizzle: it loads the CommonJS build, because reading the ES modules costs half a second
- * of processor time and 200 MB at every start, and this a fifth of that. The types are those of the ES modules.
+ * The only module that loads drizzle. It loads the CommonJS build, which costs a fifth of the ES modules' half a
+ * second of processor time and 200 MB at every start. The types are those of the ES modules.
  */
 import { createRequire } from 'node:module';
 import type * as Core from 'drizzle-orm';

@@ -2,10 +2,7 @@
 import { type BackupRecord, SESSIONS_FOLDER } from '../../protocol/operator/backup.ts';
 import { connect, type DatabasePlace, type Sql } from './database.ts';
 
-/**
- * Tables that describe running processes, or are created again: nodes and their reports, the secret with which they
- * trust each other, and session files, which are files in a backup.
- */
+/** Tables that describe running processes, are created again, or (session files) are files in a backup. */
 const LEFT_OUT = [
   'migration',
   'node',
@@ -25,17 +22,11 @@ export interface Column {
   isIdentity: boolean;
 }
 
-/**
- * Rows fetched at once, and characters of values in one record (a single row may be longer). Larger texts would hold up
- * the event loop, and stay in memory until a major collection.
- */
+/** Rows fetched at once, and characters in one record (a single row may be longer): more would block the event loop. */
 const FETCHED_ROWS = 100;
 const RECORD_CHARS = 64 * 1024;
 
-/**
- * The rows of all tables, then the session files in the database, from one snapshot. Memory does not grow with the
- * database. Throws the driver's errors.
- */
+/** All rows, then the shared session files, from one snapshot, in constant memory. Throws the driver's errors. */
 export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<BackupRecord> {
   const client = connect({ ...place, applicationName: 'parley backup' }, 1);
   try {

@@ -6,10 +6,7 @@ import { type Column, quoted, tablesOf } from './dump.ts';
 
 /** A database that is being filled, in one transaction. */
 export interface Loading {
-  /**
-   * The following rows belong to this table. Throws `StoreError('bad_backup')` for a table that does not exist, or
-   * has other columns.
-   */
+  /** The table of the following rows. Throws `StoreError('bad_backup')` if this version has no such table or columns. */
   table(name: string, columns: readonly string[]): void;
   rows(rows: readonly (readonly (string | null)[])[]): Promise<void>;
   /** A session file, for the other nodes of the database; only where nodes share files. */
@@ -20,10 +17,7 @@ export interface Loading {
   close(): Promise<void>;
 }
 
-/**
- * Begins. Throws `StoreError('has_data')` if rows would be lost and `replace` is not set, and `StoreError('in_use')`
- * while a gateway runs with the database.
- */
+/** Throws `StoreError`: `has_data` if rows would be lost without `replace`, `in_use` while a gateway is running. */
 export async function beginLoading(
   place: DatabasePlace,
   { replace }: { replace: boolean },
@@ -56,7 +50,7 @@ async function begin(
     table(name, columns) {
       const tableColumns = tables.get(name);
       if (tableColumns === undefined || tableColumns.map((column) => column.name).join() !== columns.join())
-        throw new StoreError('bad_backup', `The table ${name} of the backup is not that of this version.`);
+        throw new StoreError('bad_backup', `Table ${name} in the backup does not match this version.`);
       insert = insertInto(name, tableColumns);
     },
     rows: async (rows) => void (await sql.unsafe(insert, [JSON.stringify(rows)])),
@@ -99,7 +93,7 @@ async function refuseInUse(sql: Sql): Promise<void> {
     { many: number }[]
   >`select count(*)::int as many from node where lease_until > now()`;
   if (row === undefined || row.many === 0) return;
-  const text = `Gateways that run with this database: ${row.many}. Stop them first (one that was killed counts for ten seconds more).`;
+  const text = `${row.many} gateways are running with this database. Stop them first (after a crash, wait ten seconds).`;
   throw new StoreError('in_use', text);
 }
 

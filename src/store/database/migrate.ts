@@ -9,10 +9,7 @@ import { connect, type DatabasePlace, type Sql } from './database.ts';
 import { drizzle, migrate, readMigrationFiles } from './drizzle.ts';
 import { withRetry } from './retry.ts';
 
-/**
- * Gateways that died keep their lease for ten seconds; how long the start waits, and how often it checks, in
- * milliseconds.
- */
+/** How long a start waits for the leases of dead gateways to expire, and how often it checks, in milliseconds. */
 const LEASE_ENDS_MS = 12_000;
 
 const LOOK_MS = 500;
@@ -35,9 +32,8 @@ const FIRST_WAIT_MS = 900;
 const WAIT_REPORTED_MS = 5_000;
 
 /**
- * Applies missing migrations under an advisory lock. Throws `StoreError`: `schema_newer` if a newer version has migrated
- * the database, `schema_unreleased` if a version before the first release created it, `gateways_run` if others use what
- * would change, `postgres_too_old`, `unavailable`.
+ * Applies missing migrations under an advisory lock. Throws `StoreError`: `schema_newer`, `schema_unreleased` (created
+ * before the first release), `gateways_run` (others use what would change), `postgres_too_old`, `unavailable`.
  */
 export async function migrateDatabase(
   place: DatabasePlace,
@@ -55,9 +51,9 @@ export async function migrateDatabase(
   const client = connect(place, 1);
   try {
     await withRetry(() => migrateUnderLock(client, place, folder, options.othersEndWithinMs), {
-      ...(options.retryForMs !== undefined && { forMs: options.retryForMs }),
+      forMs: options.retryForMs,
       server: place.url === undefined ? undefined : serverOf(place.url),
-      onWait: waitTeller(place, options.progress),
+      onWait: waitReporter(place, options.progress),
     });
   } finally {
     await client.end({ timeout: 0 });
@@ -65,7 +61,7 @@ export async function migrateDatabase(
 }
 
 /** Reports every few seconds what it is waiting for, once a wait has lasted a second. */
-function waitTeller({ url }: DatabasePlace, progress: StartProgress | undefined) {
+function waitReporter({ url }: DatabasePlace, progress: StartProgress | undefined) {
   const since = performance.now();
   let reportedAt = since + FIRST_WAIT_MS - WAIT_REPORTED_MS;
   return (code: string, leftMs: number): void => {
@@ -114,30 +110,37 @@ async function refuseOldPostgres(sql: Sql): Promise<void> {
 }
 
 /**
- * The statements that bring this database up to date. Changes nothing in a database whose journal contains a
- * migration that this program does not have: throws `StoreError`.
+ * How a database's journal compares with the migrations of this program, and the times of those applied. Changes
+ * nothing.
  */
-async function missingStatements(sql: Sql, place: DatabasePlace, folder: string): Promise<string[]> {
-  const { schema } = place;
-  const [exists] = await sql<{ found: boolean }[]>`
+export async function readJournal(sql: Sql, schema: string, folder = MIGRATIONS) {
+  const [journal] = await sql<{ found: boolean }[]>`
     select to_regclass(${`"${schema}"."${JOURNAL}"`}) is not null as found`;
-  if (exists?.found !== true) return [];
+  if (journal?.found !== true) return { state: 'none', applied: [] } as const;
   const migrations = knownMigrations(folder);
-  const applied = await sql<{ at: string }[]>`
-    select created_at as at from ${sql(schema)}.${sql(JOURNAL)}`;
-  const times = applied.map((row) => Number(row.at));
-  const unknown = times.filter((at) => !migrations.includes(at));
-  if (unknown.length === 0) {
-    const missing = readMigrationFiles({ migrationsFolder: folder }).filter(
-      ({ folderMillis }) => !times.includes(folderMillis),
+  const rows = await sql<{ at: string }[]>`select created_at as at from ${sql(schema)}.${sql(JOURNAL)}`;
+  const applied = rows.map(({ at }) => Number(at));
+  const unknown = applied.filter((at) => !migrations.includes(at));
+  if (unknown.length === 0)
+    return { state: applied.length < migrations.length ? 'behind' : 'current', applied } as const;
+  const isOlder = Math.min(...unknown) < Math.min(...migrations);
+  return { state: isOlder ? 'unreleased' : 'newer', applied } as const;
+}
+
+/** The statements that bring this database up to date. Throws `StoreError` if it has a migration unknown to this version. */
+async function missingStatements(sql: Sql, place: DatabasePlace, folder: string): Promise<string[]> {
+  const { state, applied } = await readJournal(sql, place.schema, folder);
+  if (state === 'none') return [];
+  if (state === 'unreleased') throw unreleased(place);
+  if (state === 'newer')
+    throw new StoreError(
+      'schema_newer',
+      'The database was written by a newer version of this program. Install that version, or restore a backup made before the update.',
     );
-    return missing.flatMap((migration) => migration.sql);
-  }
-  if (Math.min(...unknown) < Math.min(...migrations)) throw unreleased(place);
-  throw new StoreError(
-    'schema_newer',
-    'The database was written by a newer version of this program. Install that version, or restore a backup made before the update.',
+  const missing = readMigrationFiles({ migrationsFolder: folder }).filter(
+    ({ folderMillis }) => !applied.includes(folderMillis),
   );
+  return missing.flatMap((migration) => migration.sql);
 }
 
 function unreleased({ socketPath }: DatabasePlace): StoreError {
@@ -147,7 +150,7 @@ function unreleased({ socketPath }: DatabasePlace): StoreError {
       : 'Start with another GATEWAY_HOME, or move its folder pg/ away.';
   return new StoreError(
     'schema_unreleased',
-    `The database was made by a version from before the first release, which cannot be upgraded; it was left as it is. ${remedy}`,
+    `The database was created by a version from before the first release, which cannot be upgraded. Nothing was changed. ${remedy}`,
   );
 }
 
@@ -158,8 +161,8 @@ export function isAdditive(statement: string): boolean {
 }
 
 /**
- * Waits while other gateways run with the database, and throws `StoreError('gateways_run')` if they do not end within
- * `withinMs`: the given statements change what they use. Statements that only add may run at the same time.
+ * Waits for other gateways to end, because these statements change their tables; statements that only add need no
+ * wait. Throws `StoreError('gateways_run')` after `withinMs`.
  */
 async function refuseBesideOthers(
   sql: Sql,
@@ -180,7 +183,7 @@ async function refuseBesideOthers(
     if (performance.now() > until)
       throw new StoreError(
         'gateways_run',
-        `This version changes tables that the ${live} running gateways of the version before use, so they cannot run side by side: stop them all, then start this one. Nothing was changed.`,
+        `This version changes tables that ${live} running gateways of the previous version use. Stop them all, then start this one. Nothing was changed.`,
       );
     await sleep(LOOK_MS);
   }

@@ -25,10 +25,7 @@ export interface PostgresFanout extends Fanout {
   close(): Promise<void>;
 }
 
-/**
- * A node does not receive its own batches. The channel's name contains the schema, so that two gateways in one
- * database stay separate.
- */
+/** A node does not receive its own batches. The schema in the channel's name separates gateways in one database. */
 export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
   const origin = newId();
   const channel = channelOf(place.schema);
@@ -81,8 +78,8 @@ function channelOf(schema: string): string {
 }
 
 /**
- * Keeps one connection listening until the returned function is called. The driver's own `listen` tries only once to
- * reconnect after a lost connection; here each loss creates a new client, until one succeeds.
+ * Listens on one connection until the returned function is called. The driver's own `listen` reconnects only once;
+ * here every loss creates a new client.
  */
 async function listen(
   place: DatabasePlace,

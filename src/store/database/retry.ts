@@ -90,10 +90,9 @@ function errorCode(error: unknown): string | undefined {
 }
 
 /**
- * Runs `work` until no transient error occurs, with growing jittered pauses, for at most `forMs`. `work` receives the
- * number of failed runs: from the second run on, an earlier one may have been committed. `onWait` is called for each
- * pause, with the code of the error and the time left. The error for an unreachable database names `server` (host and
- * port): only for errors that no one but operators reads. Throws only `StoreError`.
+ * Runs `work` until no transient error occurs, for at most `forMs`, with growing jittered pauses. `work` receives the
+ * number of failed runs, one of which may have been committed. The error names `server` only if it is given: operators
+ * alone may read it. Throws only `StoreError`.
  */
 export async function withRetry<T>(
   work: (attempt: number) => Promise<T>,
@@ -103,7 +102,7 @@ export async function withRetry<T>(
     onWait,
     server,
   }: {
-    forMs?: number;
+    forMs?: number | undefined;
     signal?: AbortSignal;
     onWait?: (code: string, leftMs: number) => void;
     server?: string | undefined;
@@ -131,9 +130,8 @@ export async function withRetry<T>(
 }
 
 /**
- * The driver keeps connecting forever while a server accepts and drops connections: this limit reports it to the
- * caller in time, with the error of the previous attempt. The statement may still be executed late, as after any lost
- * answer.
+ * The driver reconnects forever while a server accepts and drops connections: this reports it in time. The statement
+ * may still be executed later, as after any lost answer.
  */
 async function within<T>(ms: number, work: Promise<T>, tooLate: () => StoreError): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -147,10 +145,7 @@ async function within<T>(ms: number, work: Promise<T>, tooLate: () => StoreError
   }
 }
 
-/**
- * Converts any error to a `StoreError`. Drizzle's own error is left out of the chain of causes: its message contains
- * the values of the statement, and with them what people wrote.
- */
+/** Leaves drizzle's own error out of the chain of causes: its message contains the values of the statement. */
 function toStoreError(error: unknown, server: string | undefined): StoreError {
   if (error instanceof StoreError) return error;
   const cause = rootCause(error);

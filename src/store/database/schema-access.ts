@@ -28,10 +28,7 @@ export const grant = pgTable(
   (t) => [primaryKey({ columns: [t.channel, t.kind, t.id] })],
 );
 
-/**
- * A group: whether messages that do not name the bot are kept (null = as configured), and the turns that bots have
- * caused there, of which at most `BOT_TURNS` are listed.
- */
+/** A group: whether messages that do not mention the bot are kept (null = as configured), and turns caused by bots. */
 export const groupChat = pgTable(
   'group_chat',
   {
@@ -43,10 +40,7 @@ export const groupChat = pgTable(
   (t) => [primaryKey({ columns: [t.channel, t.chatId] })],
 );
 
-/**
- * Group messages that named no one. `after_seq` is the newest item of the session's lane when the message arrived:
- * the next turn reads it.
- */
+/** Group messages that mentioned no one. The next turn after `after_seq`, the lane's tail at their arrival, reads them. */
 export const observed = pgTable(
   'observed',
   {
@@ -80,10 +74,7 @@ export const pairing = pgTable(
   (t) => [primaryKey({ columns: [t.channel, t.senderId] }), unique('pairing_code').on(t.codeHash)],
 );
 
-/**
- * HTTP tokens by their SHA-256. A revoked token of the environment or a file is kept as a tombstone, so that a start
- * cannot bring it back.
- */
+/** HTTP tokens by SHA-256. A revoked token of the environment or a file stays, so that no start restores it. */
 export const token = pgTable('token', {
   id: text('id').primaryKey(),
   hash: text('hash').notNull().unique('token_hash'),
@@ -198,10 +189,7 @@ export const usage = pgTable(
   ],
 );
 
-/**
- * Usage by hour, summed from the rows of `usage` up to the id `up_to`; later ones are read individually. The user ''
- * stands for everyone.
- */
+/** Usage by hour of the rows up to the id `up_to`; later rows are read individually. The user '' stands for everyone. */
 export const usageSum = pgTable(
   'usage_sum',
   {
@@ -218,8 +206,8 @@ export const usageSum = pgTable(
 );
 
 /**
- * A chat that shares a session with others. `is_home`: its own conversation continues as the shared one; any other
- * chat returns to the session `before`, or to that of its own name, when it leaves.
+ * A chat that shares a session. With `is_home` its own conversation became the shared one; any other chat returns to
+ * the session `before`, or to that of its own name, when it leaves.
  */
 export const surface = pgTable(
   'surface',
@@ -237,10 +225,7 @@ export const surface = pgTable(
   (t) => [index('surface_session').on(t.session)],
 );
 
-/**
- * A code by its SHA-256, the chat that gave it, the chat that entered it, and who has agreed. Kept for a day, to
- * explain why it is void.
- */
+/** A code by SHA-256, the two chats, and who has agreed. Kept for a day, to explain why it no longer works. */
 export const link = pgTable(
   'link',
   {

@@ -18,10 +18,7 @@ import type { Plan } from '../../protocol/agent/plan.ts';
 import type { PlanRequest } from '../../protocol/agent/plan-store.ts';
 import type { Source } from '../../protocol/agent/risk.ts';
 
-/**
- * One row per plan, with the whole plan; the turn that changes it replaces it. `request` holds what users requested
- * for it.
- */
+/** One row per plan with the whole plan, replaced by the turn that changes it. `request` is what users asked of it. */
 export const plan = pgTable(
   'plan',
   {
@@ -105,8 +102,8 @@ export const schedule = pgTable(
 );
 
 /**
- * The outcome of a schedule's slots, and why. `due_at` is the slot, `at` the time when it was handled; for missed
- * slots one row says how many. How a turn ended is in the turn's own row.
+ * The outcome of a schedule's slots. `due_at` is the slot, `at` the time when it was handled; one row counts all
+ * missed slots. How a turn ended is in the turn's own row.
  */
 export const scheduleRun = pgTable(
   'schedule_run',

@@ -4,10 +4,7 @@ import type { NodeStatus } from '../../protocol/operator/nodes.ts';
 import type { McpServerStatus } from '../../protocol/agent/tool.ts';
 import type { TraceAttempt } from '../../protocol/store/traces.ts';
 
-/**
- * One row, created when NATS is first used: the subject and key with which the nodes of this database recognize each
- * other there.
- */
+/** One row, created when NATS is first used: the subject and key by which the nodes of this database know each other. */
 export const fanoutSecret = pgTable('fanout_secret', {
   id: integer('id').primaryKey().default(1),
   subject: text('subject').notNull(),
@@ -34,10 +31,7 @@ export const nodeSettings = pgTable('node_settings', {
   digests: jsonb('digests').$type<Record<string, string>>().notNull(),
 });
 
-/**
- * Each gateway's last report about itself while it ran: the address of its page, the model that answers, its
- * channels.
- */
+/** Each running gateway's last report: the address of its page, its model, its channels. */
 export const nodeStatus = pgTable('node_status', {
   instance: text('instance').primaryKey(),
   status: jsonb('status').$type<NodeStatus>().notNull(),

@@ -1,7 +1,4 @@
-/**
- * Every table; `npm run migrations` turns a change here into a file under `drizzle/`. This file: lanes, sessions, turns,
- * deliveries and approvals.
- */
+/** All tables; `npm run migrations` turns changes into files under `drizzle/`. Here: lanes, sessions, turns, deliveries. */
 import {
   bigint,
   boolean,
@@ -32,8 +29,8 @@ export const node = pgTable('node', {
 });
 
 /**
- * A channel's connection to its platform, by channel and bot: the session that a restarted process or another node continues,
- * stored up to `sequence`, and the number of sessions started, which platforms limit per day.
+ * A channel's connection by channel and bot: the session to resume, stored up to `sequence`, and the number of
+ * sessions started, which platforms limit per day.
  */
 export const connection = pgTable('connection', {
   key: text('key').primaryKey(),
@@ -98,9 +95,8 @@ export const lane = pgTable(
 );
 
 /**
- * A message in a lane. `crashes` counts deaths of a node that was working on it, `lone_crashes` those at which no
- * other message of the node was suspected, since its last finished tool call. `done_epoch` is the fence under which a
- * message ended: it identifies a finish whose answer was lost.
+ * A message in a lane. `crashes` counts deaths of its node, `lone_crashes` those at which it was the only suspect, since
+ * its last finished tool call. `done_epoch` is the fence of its end: it identifies a finish whose answer was lost.
  */
 export const laneItem = pgTable(
   'lane_item',
@@ -244,8 +240,8 @@ export const message = pgTable(
 );
 
 /**
- * What the model sees, and the journal of a turn; (turn, iteration, kind, part) makes a repeated row a no-op.
- * `summarized_by` is the summary that replaces a row, or 0 where a person has left its turn out.
+ * What the model sees, and a turn's journal; (turn, iteration, kind, part) makes a repeated row a no-op.
+ * `summarized_by` is the summary that replaces a row, or 0 if a person has left its turn out.
  */
 export const context = pgTable(
   'context',

@@ -1,7 +1,4 @@
-/**
- * TLS to Postgres as requested by the URL, in libpq's terms; postgres.js alone checks no certificate for `require`
- * and does not support `sslrootcert`.
- */
+/** TLS to Postgres in libpq's terms: postgres.js ignores `sslrootcert`, and checks no certificate for `require`. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type postgres from 'postgres';
@@ -24,8 +21,8 @@ export interface TlsOfUrl {
 }
 
 /**
- * Reads `sslmode` (or `ssl`) and `sslrootcert`, a file or `system`. With `sslrootcert` alone or with `require`,
- * checks the certificate but not its name, like libpq. Throws `StoreError('bad_database_url')`.
+ * Reads `sslmode` (or `ssl`) and `sslrootcert`, a file or `system`. Like libpq, `sslrootcert` alone or with `require`
+ * checks the certificate but not its name. Throws `StoreError('bad_database_url')`.
  */
 export function tlsOf(text: string): TlsOfUrl {
   const at = text.indexOf('?');

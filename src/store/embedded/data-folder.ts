@@ -1,6 +1,6 @@
 /**
- * The data folder of the embedded database, `pg` in the home: made complete under another name and then renamed, so that
- * a first start that was killed anywhere begins again; never overwritten.
+ * The data folder of the embedded database, `pg` in the home. It is completed under another name and then renamed, so
+ * that a first start that was killed begins again; it is never overwritten.
  */
 import { execFile } from 'node:child_process';
 import { chmod, chown, lchown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -34,8 +34,8 @@ export interface Cluster {
 }
 
 /**
- * The account of the database where root runs Parley and owns the home: it belongs to nobody else, and needs no entry in
- * /etc/passwd. Numbers from 65520 are used neither by systemd nor by distributions.
+ * The database's account if root runs Parley and owns the home. It needs no entry in /etc/passwd; neither systemd nor
+ * distributions use numbers from 65520.
  */
 const OWN_ACCOUNT: Account = { uid: 65_525, gid: 65_525 };
 /** Runs initdb, which wants a user with a name, for root. */
@@ -44,10 +44,7 @@ const NOBODY: Account = { uid: 65_534, gid: 65_534 };
 /** Where `float8ByVal` is in the control file of Postgres 18 (pg_control.h), and the bytes read to get there. */
 const BY_VALUE_AT = 248;
 
-/**
- * What the role of the gateway is, in the words of Postgres: it owns the database, and has no rights on the server. Each
- * line is one statement.
- */
+/** The gateway's role owns the database and has no rights on the server. Each line is one statement. */
 const CREATE_ROLE = 'create role parley login\nalter database postgres owner to parley\n';
 
 /** UTF-8, sorted alike on every machine; small segments of the log, because a home is small. */
@@ -64,9 +61,8 @@ const INITDB = [
 ];
 
 /**
- * Finds the data folder of `home`, or makes it. The home's lock must be held. Throws `StoreError`: `embedded_failed` for
- * files that are no database, or one that this version cannot open, or when a new one cannot be made;
- * `embedded_unavailable`.
+ * Finds or makes the data folder; the home's lock must be held. Throws `StoreError`: `embedded_failed` for files that
+ * are no database of this version, or when none can be made, and `embedded_unavailable`.
  */
 export async function prepareCluster(home: string, onNew: () => void = () => undefined): Promise<Cluster> {
   const folder = path.join(home, 'pg');

@@ -54,9 +54,8 @@ const MAX_SOCKET_PATH = 100;
 const CONNECTIONS = 100;
 
 /**
- * Opens the database of `home`, which is made if there is none. The home's lock must be held. A crashed server is
- * restarted on the same socket, and callers repeat their calls. That goes on until it works: a full disk may have room
- * again in an hour; until then health and every call report that it is down. It ends with this process, however that ends.
+ * Opens the database of `home`, making one if needed; the home's lock must be held. A crashed server is restarted on the
+ * same socket until that works (a full disk may be freed), and callers repeat their calls. It ends with this process.
  * Throws `StoreError`: `embedded_failed`, `embedded_unavailable`.
  */
 export async function openEmbedded(
@@ -184,9 +183,8 @@ function startWatchdog(log: Log): Watchdog {
 }
 
 /**
- * The home's lock must be held, so no gateway uses the Postgres that `postmaster.pid` names. A pid that belongs to another
- * program by now, as after a restart of a container, is replaced by the one of this process, which Postgres as its child
- * does not take for another Postgres. Never throws: Postgres says itself when its folder is in use.
+ * Ends a Postgres left by an earlier process: the home's lock is held, so no gateway uses it. A pid that another program
+ * has by now (a restarted container) is replaced by this process's own, which Postgres ignores in its parent. Never throws.
  */
 async function endSurvivor(folder: string, log: Log): Promise<void> {
   const file = path.join(folder, 'postmaster.pid');

@@ -1,8 +1,7 @@
 /**
- * One process per home. It holds a lock of the operating system on the file `lock` for life: the system ends the lock with
- * the process, however that ends, and knows it in every container that shares the folder. `lock.json` beside it says who
- * holds the home, for those that are refused or attach. No other code of the process may open `lock`: closing any
- * descriptor of the file would end the lock (fcntl(2)).
+ * One process per home. It holds an operating-system lock on the file `lock` for life, which every container that shares
+ * the folder sees. `lock.json` says who holds it, for those that are refused or attach. No other code of the process may
+ * open `lock`: closing any descriptor of the file would release the lock (fcntl(2)).
  */
 import { closeSync, existsSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,10 +20,7 @@ const POLL_MS = 20;
 /** SQLITE_BUSY: the lock belongs to another process, or to another part of this one. */
 const BUSY = 5;
 
-/**
- * The process that holds a home. `socketPath` is where its embedded database listens; `leaving`: it is about to release
- * the home, so that others can wait for it.
- */
+/** The process that holds a home; `socketPath` is its embedded database's. If it is `leaving`, others can wait for it. */
 export interface HomeHolder {
   pid: number;
   socketPath?: string;
@@ -43,8 +39,8 @@ export interface HomeLock {
 }
 
 /**
- * Creates the home (0700) and takes its lock, waiting up to `waitMs` for a holder that is leaving; if the home is held for
- * any other reason, fails at once. Throws `StoreError('home_locked')` naming the holder, or `StoreError('home_unwritable')`.
+ * Creates the home (0700) and takes its lock, waiting up to `waitMs` for a holder that is leaving. Throws
+ * `StoreError`: `home_locked` with the holder, or `home_unwritable`.
  */
 export async function lockHome(home: string, { waitMs = LOCK_WAIT_MS } = {}): Promise<HomeLock> {
   await makeHome(home);
@@ -164,8 +160,8 @@ function homeUnwritable(home: string, cause: unknown): StoreError {
 }
 
 /**
- * Creates a folder (0700) and its parents. One level at a time: Node.js would retry forever where the system refuses
- * a folder with ENOENT although its parent exists, for example below /proc. Throws the system's error.
+ * Creates a folder (0700) and its parents, one level at a time: where the system refuses a folder with ENOENT although
+ * its parent exists (below /proc), Node.js would retry forever. Throws the system's error.
  */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;

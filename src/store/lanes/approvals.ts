@@ -78,10 +78,7 @@ function questionDeliveries(sql: Sql, { id, questions = [] }: Parameters<LaneSto
       select key, tail, dedupe, payload from bumped join questions on questions.lane = bumped.key)`;
 }
 
-/**
- * The lane is locked before the approval, in the same order as in a stop. If the lane is running, the request has
- * expired: the turn may already have read that it was not decided.
- */
+/** Locks the lane before the approval, as a stop does. If the lane is running, the request has expired. */
 async function decide(
   sql: Sql,
   id: string,
@@ -147,8 +144,8 @@ export function createApprovalStore(database: Database): ApprovalStore {
 }
 
 /**
- * Looks at the newest request of the session's turn at the head of its lane. An approved call has begun if its intent
- * or its result is in the journal of the turn or of its subagent.
+ * Looks at the newest request of the turn at the lane's head. An approved call has begun once its intent or result is in
+ * the journal of the turn or its subagent.
  */
 function asksOther(sql: Sql, session: string, callKey: string) {
   return sql`

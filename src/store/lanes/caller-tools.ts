@@ -11,9 +11,7 @@ import type { Sql } from '../database/database.ts';
 import { dueAfter, dueNow, holds, isDue } from './lane-sql.ts';
 import { taintSession } from './journal.ts';
 
-/**
- * `LaneStore.parkForCaller`. Until the results arrive, `caller_seq` names the head; when it is due, the wait is over.
- */
+/** `LaneStore.parkForCaller`. Until the results arrive, `caller_seq` names the head; the wait ends when it is due. */
 export async function parkForCaller(
   sql: Sql,
   fence: Fence,

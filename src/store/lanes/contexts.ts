@@ -14,17 +14,16 @@ import type { Database, Fragment, Sql } from '../database/database.ts';
 const SUMMARIES = 'summary:';
 
 /**
- * The value of `turn_id` for a session's summaries, whose `iteration` is the lane seq of the last turn they cover, and for
- * the marks of `/new`: they belong to no turn, and the unique index finds the newest one.
+ * The `turn_id` of a session's summaries (`iteration` = the lane seq of the last turn covered) and of the marks of
+ * `/new`, which belong to no turn: the unique index finds the newest one.
  */
 export function summariesOf(session: string): string {
   return `${SUMMARIES}${session}`;
 }
 
 /**
- * The CTE `recap`: the newest summary before `laneSeq` (a SQL expression) that `/new` has not forgotten; what it covers
- * is never read again. `columns` of `context c`, and `lane_seq`. `session` and `freshSeq`, its lane seq at the last
- * `/new`, are SQL expressions, too.
+ * The CTE `recap`: the newest summary before `laneSeq` since the last `/new` (`freshSeq`), with `columns` of `context c`
+ * and `lane_seq`. Nothing that it covers is read again.
  */
 export function recap(
   sql: Sql,
@@ -48,10 +47,7 @@ export interface PackedRecords {
   tokens: number[];
 }
 
-/**
- * Rows as `PackedRecords`, in the order of `rows`, a sorted query with the columns of `ContextRecord`. An object per
- * row would cost five times as much: a turn's history has hundreds of rows.
- */
+/** Rows (a sorted query) as `PackedRecords`: an object per row would cost five times as much. */
 export function packed(sql: Sql, rows: Fragment): Fragment {
   return sql`(select json_build_object('seqs', json_agg(seq), 'turnIds', json_agg("turnId"),
     'iterations', json_agg(iteration), 'entries', json_agg(entry), 'tokens', json_agg(tokens)) from (${rows}) sorted)`;
@@ -83,8 +79,8 @@ export function createContexts(database: Database): ContextStore {
 }
 
 /**
- * Marks for people where `/new` began a new conversation, after the turn at `tail`; no one reads anything before the
- * first message. A repeat without a message in between moves the mark. No model ever reads it, hence `summarized_by` 0.
+ * Shows people where `/new` began a new conversation, after the turn at `tail`. A repeat without a message in between
+ * moves the mark. No model reads it, hence `summarized_by` 0.
  */
 export async function markReset(sql: Sql, session: string, tail: number): Promise<void> {
   await sql`
@@ -127,10 +123,7 @@ async function unsummarized(sql: Sql, session: string, limit: number): Promise<U
   return [...rows];
 }
 
-/**
- * The lane is locked against `/new` and deletion, which lock it first: either they see the summary, or this finds the
- * rows deleted. A running turn is not blocked.
- */
+/** Locks the lane against `/new` and deletion, which lock it first. A running turn is not blocked. */
 async function summarize(sql: Sql, session: SessionKey, range: SummaryRange): Promise<boolean> {
   const { from, upTo, rows, summary, tokens } = range;
   const key = cleanText(session);

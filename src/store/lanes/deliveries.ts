@@ -71,9 +71,8 @@ async function finishDelivery(
 }
 
 /**
- * The holder of the lane replaces what is stored. A caller that has lost the lane may only continue it: the stored
- * parts are then the first of its own; otherwise another node shows `ref` by now, and the caller's messages are
- * copies.
+ * The lane's owner replaces what is stored. A caller that has lost the lane may only extend it; otherwise another node
+ * shows `ref` by now, and the caller's messages are copies.
  */
 async function note(sql: Sql, fence: Fence, ref: string, parts: SentMessage[]): Promise<NotedParts> {
   const beginnings = parts.map((_, count) => parts.slice(0, count));

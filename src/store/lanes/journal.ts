@@ -85,10 +85,7 @@ function clearLoneCrashes(sql: Sql, fence: Fence) {
     where lane_item.lane = held.key and lane_item.seq = ${fence.seq} and lone_crashes > 0`;
 }
 
-/**
- * The body of a CTE that stores journal rows while the CTE `guard` has its one row. An existing row is left
- * unchanged.
- */
+/** The body of a CTE that stores journal rows if the CTE `guard` has its one row. Existing rows stay unchanged. */
 export function insertRows(
   sql: Sql,
   fence: Fence,
@@ -144,9 +141,8 @@ export function sourcesOfRows(rows: readonly JournalRow[]): readonly Source[] {
 }
 
 /**
- * The new value of `session.sources` after rows of the turn at `laneSeq`: unchanged if they bring nothing new, or if
- * `/new` came in the meantime. Of more than `MAX_SOURCE_HOSTS` hosts, or MCP servers, the known ones stay, as in
- * `mergeSources`.
+ * The new value of `session.sources` after rows of the turn at `laneSeq`; unchanged if `/new` came in the meantime.
+ * Beyond `MAX_SOURCE_HOSTS` hosts or MCP servers the known ones stay, as in `mergeSources`.
  */
 export function mergedSources(sql: Sql, laneSeq: Fragment, rows: readonly JournalRow[]): Fragment {
   const sources = sourcesOfRows(rows);

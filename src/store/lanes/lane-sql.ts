@@ -99,9 +99,9 @@ export function over(sql: Sql, row: Fragment = sql``): Fragment {
 }
 
 /**
- * The body of a CTE that ends the head of a fenced lane and, if more is queued, claims the next message for the same
- * node. Messages that a stop cancelled (up to `stop_seq`) or that joined the head's turn (up to `joined_seq`) are
- * skipped. `unreported` is the new value of that column. No row if the fence does not hold, or if `unless` holds.
+ * The body of a CTE that ends the head of a fenced lane and claims the next message, skipping those that a stop cancelled
+ * or that joined the head's turn. `unreported` is that column's new value. No row if the fence does not hold, or
+ * `unless` does.
  */
 export function advanceLane(
   sql: Sql,
@@ -145,10 +145,7 @@ export function claimOf(fence: Fence): string {
   return `${fence.lane}@${fence.epoch}`;
 }
 
-/**
- * Selects, from a CTE with lane rows, the heads that this call claimed, or the calls of a list; `queued` is a CTE of
- * messages that it inserted.
- */
+/** Selects, from a CTE with lane rows, the heads that these claims made; `queued` is a CTE of messages inserted with them. */
 export function headsOf(sql: Sql, lanes: Fragment, claim: string | Fragment, queued?: Fragment): Fragment {
   const inserted = queued ?? sql`(select * from lane_item where false)`;
   return sql`

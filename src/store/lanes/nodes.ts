@@ -1,6 +1,7 @@
 /** Nodes and their leases: who may claim lanes, and what happens to the lanes of dead nodes. */
 import {
   type LaneCapacity,
+  type LaneFlag,
   type LaneHead,
   type LaneStore,
   type NodeOutage,
@@ -40,18 +41,15 @@ export function createNodes(database: Database) {
       return database.run((sql, attempt) => sweep(sql, node, capacities, claim, attempt));
     },
     flags: (node) =>
-      database.run(async (sql) => [
-        ...(await sql<{ lane: `in:${string}`; stopSeq: number; interruptSeq: number }[]>`
+      database.rows(
+        (sql) => sql<LaneFlag[]>`
           select key as lane, stop_seq as "stopSeq", interrupt_seq as "interruptSeq" from lane
-          where owner = ${node} and (stop_seq > head or interrupt_seq > head)`),
-      ]),
+          where owner = ${node} and (stop_seq > head or interrupt_seq > head)`,
+      ),
   } satisfies Partial<LaneStore>;
 }
 
-/**
- * CTEs that repair values in the future after a clock was set back: a delayed lane waits no longer than its delay,
- * and the lease of a node that died before the clock step ends like any other.
- */
+/** CTEs for a clock that was set back: no lane waits longer than its delay, and no dead node's lease lasts longer. */
 function afterClockStep(sql: Sql, node: string, leaseMs: number) {
   const delayEnd = sql`now() + delay_ms * interval '1 millisecond'`;
   return sql`
@@ -82,9 +80,8 @@ async function register(
 }
 
 /**
- * Frees the lanes of a process that could not reach the database for longer than its lease, and blames none of their
- * heads. The outage may have affected other nodes, too: those whose leases ended in the meantime, and whose lanes no
- * one has taken, get another lease to return before their heads are blamed.
+ * Frees the lanes of a process that could not reach the database for longer than its lease, without counting a crash.
+ * Other nodes whose leases ended in the same outage get another lease in which to return.
  */
 async function outliveOutage(
   sql: Sql,
@@ -100,12 +97,10 @@ async function outliveOutage(
 }
 
 /**
- * Frees the lanes of dead nodes, and counts the crash against everything that had begun: a turn that was still queued
- * and a head that was waiting did nothing, and an election is not a message. A suspect that was the only one on its
- * node gets more of the blame; it was claimed as such, so that a suspect whose companions had already finished is not
- * mistaken for one. Gateways of version 0033 of the database note a waiting suspect by a negative group. Does nothing for
- * a node whose own lease has ended: after an outage its delayed sweep may arrive before it registers again, and would
- * blame what it is still running.
+ * Frees the lanes of dead nodes, and counts a crash against every head that had begun: not against a turn still queued,
+ * a head that was waiting, or an election. `alone` uses the size of the group that was claimed, because the others may
+ * have finished. Gateways of database version 0033 note a waiting suspect by a negative group. Does nothing for a node
+ * whose own lease has ended: a sweep delayed by an outage would count crashes against its own work.
  */
 async function releaseDeadNodes(sql: Sql, by: string): Promise<void> {
   await sql`
@@ -161,9 +156,8 @@ async function sweep(
 }
 
 /**
- * CTE `suspected`: the suspects that the node may run now, those with the fewest crashes first, equal ones in random
- * order, so that crashes from outside do not hit the same one each time. None while the node works on others, unless
- * those have shown for long enough that they do no harm (a timestamp in the future means that the clock was set back).
+ * CTE `suspected`: the suspects that the node may run now, fewest crashes first, equal ones in random order. None while
+ * it works on others that have not yet run long enough to be harmless (a future time means the clock was set back).
  */
 function suspectGroup(sql: Sql, node: string) {
   const aloneMs = sql`least(${SUSPECT_ALONE_MAX_MS}, ${SUSPECT_ALONE_MS} * 2.0 ^ least(crashes - ${SUSPECT_CRASHES}, 30))`;

@@ -26,7 +26,7 @@ export function createQuestions(database: Database): QuestionStore {
           where t.id = ${cleanText(turnId)} and i.payload ? 'edited'`,
       ),
     unansweredQuestions: ({ channel, chatId, messageIds }) =>
-      database.run(
+      database.rows(
         (sql) => sql<{ session: SessionKey; turnId: string }[]>`
           select substr(l.key, 4) as session, i.payload ->> 'turnId' as "turnId"
           from lane l join lane_item i on i.lane = l.key and i.seq > l.head and i.done_at is null
@@ -68,8 +68,9 @@ async function editQuestion(sql: Sql, session: SessionKey, edit: Edit): Promise<
     order by seq desc limit 1`;
   if (item === undefined || (item.edited?.content ?? item.content) === content) return { kind: 'nothing' };
   const firstWaiting = locked.head + (locked.owner === null ? 1 : 2);
-  const waits = item.seq >= firstWaiting && (await isQueued(sql, item.turnId));
-  if (!waits) {
+  // A parked turn has begun, although no one holds its lane.
+  const queued = await sql`select from turn where id = ${item.turnId} and state = 'queued'`;
+  if (item.seq < firstWaiting || queued.length === 0) {
     const edited = cleanJson({ content, edits: (item.edited?.edits ?? 0) + 1 });
     await sql`
       update lane_item set payload = jsonb_set(payload, '{edited}', ${edited}::jsonb)
@@ -83,10 +84,4 @@ async function editQuestion(sql: Sql, session: SessionKey, edit: Edit): Promise<
     update message set content = ${content}
     where session = ${session} and turn_id = ${item.turnId} and role = 'user'`;
   return { kind: 'changed' };
-}
-
-/** A parked turn has begun, although no one holds its lane. */
-async function isQueued(sql: Sql, turnId: string): Promise<boolean> {
-  const rows = await sql`select from turn where id = ${turnId} and state = 'queued'`;
-  return rows.length > 0;
 }

@@ -43,8 +43,8 @@ async function forget(sql: Sql, session: SessionKey, tail: number): Promise<void
 }
 
 /**
- * Stops a session. A running head is left to its owner, which sees the mark; a parked one is denied and due at once,
- * so that it ends in order; everything else that is waiting is cancelled here.
+ * Stops a session. The owner of a running head sees the mark; a parked head is denied and due at once; the rest of the
+ * queue is cancelled here.
  */
 export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean): Promise<StopResult> {
   const key = `in:${session}`;
@@ -77,10 +77,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
   return { stopped: running || parked, cancelled: cancelled.length, ...agents };
 }
 
-/**
- * Marks the session's background subagents: the node that runs one sees the mark; one that is not running is due at
- * once, so that it ends.
- */
+/** Marks the session's background subagents; one that is not running is due at once, so that it ends. */
 async function stopAgents(sql: Sql, session: SessionKey): Promise<{ agents?: number }> {
   const rows = await sql`
     update lane set stop_seq = tail, ${dueNow(sql)}

@@ -42,20 +42,20 @@ type Finished = LaneStep & { seq: number | undefined };
 export function createSubagentStore(database: Database): SubagentStore {
   return {
     journal: (agentId) =>
-      database.run(async (sql) => [
-        ...(await sql<ContextRecord[]>`
+      database.rows(
+        (sql) => sql<ContextRecord[]>`
           select seq::float8 as seq, turn_id as "turnId", iteration, payload as entry, tokens
-          from context where turn_id = ${agentId} order by context.seq`),
-      ]),
+          from context where turn_id = ${agentId} order by context.seq`,
+      ),
     write: (fence, { agentId, session }, rows) =>
       database.run((sql) => writeRows(sql, fence, agentId, rows, journalKeyOf(fence, session))),
-    atWork: (agentIds) =>
-      database.run(async (sql) => {
-        if (agentIds.length === 0) return 0;
-        const rows =
-          await sql`select key from lane where key in ${sql(agentIds.map(agentLane))} and tail > head`;
-        return rows.length;
-      }),
+    atWork: async (agentIds) => {
+      if (agentIds.length === 0) return 0;
+      const lanes = agentIds.map(agentLane);
+      return await database.count(
+        (sql) => sql`select key from lane where key in ${sql(lanes)} and tail > head`,
+      );
+    },
     working: (session) =>
       database.rows(
         (sql) => sql<RunningSubagent[]>`
@@ -135,8 +135,8 @@ interface StartRow {
 }
 
 /**
- * The turn's lane is locked, so that a stop either sees the new lane or is seen here. A separate statement locks it
- * before the one that counts, so that of two concurrent starts the second sees the first.
+ * Locks the turn's lane, so that either a stop sees the new lane or this sees the stop. A separate statement takes the
+ * lock before the one that counts, so that the second of two concurrent starts sees the first.
  */
 async function start(
   sql: Sql,

@@ -29,10 +29,7 @@ export function createWaiting(database: Database): WaitingStore {
   };
 }
 
-/**
- * The CTE `place`: the lane, and the last of its items that is no longer waiting. The head counts as taken while a
- * node has it or its turn has begun.
- */
+/** The CTE `place`: the lane and its last item that no longer waits. A head that has begun does not wait. */
 function place(sql: Sql, session: string) {
   return sql`place as (
     select *, owner is not null or exists (
@@ -110,10 +107,7 @@ async function edit(sql: Sql, { lane, at, session, turnId }: Found, content: str
   await sql`update message set content = ${content} where session = ${session} and turn_id = ${turnId} and role = 'user'`;
 }
 
-/**
- * The item keeps its dedupe key, so that the same message is not accepted again, under a number that no lane counts;
- * the items behind it move up.
- */
+/** The item keeps its dedupe key under a number that no lane counts, so that it is not accepted again. */
 async function drop(sql: Sql, { lane, at, session, turnId, tail }: Found): Promise<WaitingChange> {
   const [row] = await sql<{ aside: number }[]>`
     select least(coalesce(min(seq), 0), 0)::int - 1 as aside from lane_item where lane = ${lane} and seq > ${-ASIDE}`;

@@ -22,10 +22,7 @@ interface ConnectionRow {
   shortSessions: number;
 }
 
-/**
- * The `ConnectionStore` over a database. A position in the future, written before the clock was set back, says nothing: it
- * is read as none, and replaced.
- */
+/** The `ConnectionStore` over a database. A position in the future was written before the clock was set back: ignored. */
 export function createConnections(database: Database): ConnectionStore {
   return {
     epochNow: () => database.run(readClock),

@@ -1,12 +1,12 @@
 /** Files in session folders: those that came with messages, those that nodes share, and the folders of deleted sessions. */
-import type { KeptFiles } from '../../protocol/media.ts';
+import type { StoredFiles } from '../../protocol/media.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { RemovedFolders } from '../../protocol/store/ledger.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import type { FileStore } from '../../protocol/agent/tool.ts';
 
-/** The `KeptFiles` over a database. */
-export function createKeptFiles(database: Database): KeptFiles {
+/** The `StoredFiles` over a database. */
+export function createStoredFiles(database: Database): StoredFiles {
   return {
     keptBytes: (userId, days) =>
       database.run(async (sql) => {
@@ -22,14 +22,13 @@ export function createKeptFiles(database: Database): KeptFiles {
         return row?.bytes ?? 0;
       }),
     keptBetween: ({ fromDays, toDays, after, limit }) =>
-      database.run(
-        async (sql) =>
-          await sql<{ folder: string; path: string }[]>`
-            select folder, path from kept_file
-            where kept_at <= now() - ${fromDays}::float8 * interval '1 day'
-              and kept_at > now() - ${toDays}::float8 * interval '1 day'
-              and (folder, path) > (${after.folder}, ${after.path})
-            order by folder, path limit ${limit}`,
+      database.rows(
+        (sql) => sql<{ folder: string; path: string }[]>`
+          select folder, path from kept_file
+          where kept_at <= now() - ${fromDays}::float8 * interval '1 day'
+            and kept_at > now() - ${toDays}::float8 * interval '1 day'
+            and (folder, path) > (${after.folder}, ${after.path})
+          order by folder, path limit ${limit}`,
       ),
     keep: ({ folder, path, userId, bytes }) =>
       database.write(
@@ -40,14 +39,13 @@ export function createKeptFiles(database: Database): KeptFiles {
     drop: (folder, path) =>
       database.write((sql) => sql`delete from kept_file where folder = ${folder} and path = ${path}`),
     forgetOlderFiles: (days, limit) =>
-      database.run(async (sql) => {
-        const rows = await sql`
+      database.count(
+        (sql) => sql`
           delete from kept_file where (folder, path) in (
             select folder, path from kept_file
             where kept_at <= now() - ${days}::float8 * interval '1 day' limit ${limit})
-          returning path`;
-        return rows.length;
-      }),
+          returning path`,
+      ),
   };
 }
 

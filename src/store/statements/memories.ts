@@ -26,7 +26,7 @@ export function createMemories(database: Database): MemoryStore {
     async remember(user, fact) {
       const text = cleanText(fact.text);
       if (text.length > MAX_MEMORY_CHARS) {
-        throw new StoreError('memory_too_long', `A fact may have at most ${MAX_MEMORY_CHARS} characters.`);
+        throw new StoreError('memory_too_long', `Facts can be at most ${MAX_MEMORY_CHARS} characters long.`);
       }
       const row = { ...fact, text, user: cleanText(user), key: cleanText(fact.key) };
       return await database.run(async (sql) => {
@@ -37,16 +37,14 @@ export function createMemories(database: Database): MemoryStore {
       });
     },
     searchMemory: (user, query, limit) =>
-      database.run(async (sql) => {
-        const words = searchText(query);
-        const rows = await sql<MemoryRecord[]>`
-          with ${searchQuery(sql, words)}
+      database.rows(
+        (sql) => sql<MemoryRecord[]>`
+          with ${searchQuery(sql, searchText(query))}
           select ${columns(sql)} from memory, wanted
           where user_id = ${cleanText(user)}
-            and (to_tsvector('simple', content) @@ words or strpos(lower(content), lower(${words})) > 0)
-          order by ${match(sql)} desc, memory.id desc limit ${limit}`;
-        return [...rows];
-      }),
+            and (to_tsvector('simple', content) @@ words or strpos(lower(content), lower(${searchText(query)})) > 0)
+          order by ${match(sql)} desc, memory.id desc limit ${limit}`,
+      ),
     recall: (user, text, limit) =>
       database.rows(
         (sql) => sql<MemoryRecord[]>`
@@ -60,28 +58,22 @@ export function createMemories(database: Database): MemoryStore {
           select ${columns(sql)} from memory where user_id = ${cleanText(user)} order by memory.id desc limit ${limit}`,
       ),
     verifyMemory: (user, id) =>
-      database.run(async (sql) => {
-        const owner = cleanText(user);
-        const rows = await sql`
+      database.exists(
+        (sql) => sql`
           with verified as (
-            update memory set untrusted = false where user_id = ${owner} and id = ${id} returning id),
+            update memory set untrusted = false where user_id = ${cleanText(user)} and id = ${id} returning id),
           gone as (
             delete from memory where id in (
-              select id from memory where user_id = ${owner} and not untrusted and exists (select from verified)
+              select id from memory where user_id = ${cleanText(user)} and not untrusted and exists (select from verified)
                 and id <> ${id} order by id desc offset ${MAX_MEMORIES - 1}))
-          select from verified`;
-        return rows.length > 0;
-      }),
+          select from verified`,
+      ),
     deleteMemories: (user, which) =>
-      database.run(async (sql) => {
+      database.count((sql) => {
         const one = which === 'all' ? sql`` : sql`and id = ${which}`;
-        return (await sql`delete from memory where user_id = ${cleanText(user)} ${one} returning id`).length;
+        return sql`delete from memory where user_id = ${cleanText(user)} ${one} returning id`;
       }),
   };
-}
-
-interface Fact extends NewMemory {
-  user: string;
 }
 
 function notStored(untrusted: boolean): StoreError {
@@ -93,7 +85,7 @@ function notStored(untrusted: boolean): StoreError {
 }
 
 /** One statement. Undefined if another call stored the same key at this moment, or its turn has saved too many. */
-async function remember(sql: Sql, fact: Fact): Promise<Remembered | undefined> {
+async function remember(sql: Sql, fact: NewMemory & { user: string }): Promise<Remembered | undefined> {
   const { user, key, text, session, untrusted } = fact;
   const turn = key.slice(0, key.indexOf('/') + 1) || key;
   const limit = untrusted ? MAX_UNVERIFIED_MEMORIES : MAX_MEMORIES;
@@ -145,21 +137,20 @@ function searchText(query: string): string {
 export function createMemoryAdministration(database: Database) {
   return {
     allMemories: ({ userId, before, limit }) =>
-      database.run(async (sql) => {
+      database.rows((sql) => {
         const ofUser = userId === undefined ? sql`true` : sql`user_id = ${cleanText(userId)}`;
         const older = before === undefined ? sql`true` : sql`id < ${before}`;
-        const rows = await sql<ListedMemory[]>`
+        return sql<ListedMemory[]>`
           select ${columns(sql)}, user_id as "userId" from memory
           where ${ofUser} and ${older} order by memory.id desc limit ${limit}`;
-        return [...rows];
       }),
     removeMemory: (id) => database.once((sql) => sql`delete from memory where id = ${id} returning id`),
   } satisfies Partial<AdministrationStore>;
 }
 
 /**
- * The `MemoryVectorStore` over a database: vectors of facts, as plain bytes. A user has at most a few hundred facts, all
- * of which are compared: an index over vectors, and the database extension that it needs, would have nothing to speed up.
+ * The `MemoryVectorStore` over a database, with vectors as plain bytes. A user has a few hundred facts at most, so an
+ * index over vectors would speed up nothing.
  */
 export function createMemoryVectors(database: Database): MemoryVectorStore {
   return {
@@ -184,13 +175,12 @@ export function createMemoryVectors(database: Database): MemoryVectorStore {
           from jsonb_to_recordset(${records}::jsonb) as made(id bigint, hex text) where memory.id = made.id`;
       }),
     dropOtherLengths: (model, length) =>
-      database.run(async (sql) => {
-        const rows = await sql`
+      database.count(
+        (sql) => sql`
           update memory set vector = null, vector_model = null
           where vector_model = ${cleanText(model)} and octet_length(vector) <> ${length} and octet_length(vector) <> 0
-          returning id`;
-        return rows.length;
-      }),
+          returning id`,
+      ),
   };
 }
 

@@ -22,11 +22,10 @@ export function createGrants(database: Database) {
           delete from "grant" where channel = ${channel} and kind = ${kind} and id = ${cleanText(id)} returning id`,
       ),
     grants: () =>
-      database.run(async (sql) => [
-        ...(await sql<
-          Grant[]
-        >`select channel, kind, id, granted_at as "grantedAt" from "grant" order by granted_at`),
-      ]),
+      database.rows(
+        (sql) => sql<Grant[]>`
+          select channel, kind, id, granted_at as "grantedAt" from "grant" order by granted_at`,
+      ),
   } satisfies Partial<AccessStore>;
 }
 
@@ -75,8 +74,8 @@ async function openPairing(
 }
 
 /**
- * A used code is kept until it expires: its sender gets no other until then, and a repeated call finds what it did
- * before. One at a time where an owner may be created, so that two approvals create only one.
+ * A used code is kept until it expires: its sender gets no other, and a repeated call finds its result. Locked where an
+ * owner may be created, so that two approvals create only one.
  */
 async function approvePairing(
   sql: Sql,

@@ -61,8 +61,8 @@ function answered(sql: Sql, { channel, id, endUser }: Person): Fragment {
 }
 
 /**
- * CTEs: `turns` that the person wrote or was answered in, `own` sessions in which no one else was. A session whose
- * messages came from a group belongs to no one.
+ * CTEs: `turns` that the person wrote or was answered in, and `own` sessions, in which no one else was. A session with
+ * messages from a group belongs to no one.
  */
 function found(sql: Sql, person: Person): Fragment {
   const user = userOf(person);

@@ -55,7 +55,7 @@ export function createPlans(database: Database): PlanStore {
       );
     },
     changePlan: (old, change) =>
-      database.run(async (run) => {
+      database.exists((run) => {
         const set =
           'plan' in change
             ? run`doc = ${cleanJson(change.plan)}::jsonb`
@@ -63,10 +63,9 @@ export function createPlans(database: Database): PlanStore {
                 (select jsonb_agg(edit) from jsonb_array_elements(request -> 'edits') edit
                   where (edit ->> 'version')::int > coalesce((doc ->> 'version')::int, 1)), '[]')
                 || ${cleanJson([change.edit])}::jsonb)`;
-        const rows = await run`
+        return run`
           update plan p set ${set}, updated_at = now()
           where p.id = ${old.plan.id} and ${etagOf(run)} = ${old.etag} returning 1`;
-        return rows.length > 0;
       }),
     planRequests: (id) =>
       database.run(async (run) => {

@@ -30,10 +30,9 @@ export function createScheduleSlots(database: Database) {
         return row?.ms === null || row === undefined ? undefined : Math.max(0, Math.ceil(row.ms));
       }),
     makeDue: (id) =>
-      database.run(async (sql) => {
-        const due = await sql`update schedule set next_at = now() where id = ${cleanText(id)} returning id`;
-        return due.length > 0;
-      }),
+      database.exists(
+        (sql) => sql`update schedule set next_at = now() where id = ${cleanText(id)} returning id`,
+      ),
     advanceSchedule: (id, slot, nextAt, runs = []) =>
       database.transaction(async (sql, attempt) => {
         const next = nextAt?.toISOString() ?? null;
@@ -83,10 +82,7 @@ async function addSchedule(
   return 'added';
 }
 
-/**
- * The part of the `ScheduleStore` that handles runs, and the end of a schedule, which ends the runs or is reported by
- * them.
- */
+/** The part of the `ScheduleStore` for runs, and for the end of a schedule. */
 export function createScheduleRuns(database: Database) {
   return {
     scheduleRuns: (id) => database.run((sql) => readRuns(sql, id)),

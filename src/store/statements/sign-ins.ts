@@ -59,12 +59,11 @@ export function createSignIns(database: Database): SignInStore {
           from sign_in where kind = 'session' and expires_at > now() ${ofToken(sql, tokenId)} order by created_at desc, id limit 1000`,
       ),
     endOtherSignIns: ({ tokenId, own: ownHash = '' }) =>
-      database.run(async (sql) => {
-        const rows = await sql`
+      database.count(
+        (sql) => sql`
           delete from sign_in
-          where kind = 'session' and hash <> ${ownHash} and expires_at > now() ${ofToken(sql, tokenId)} returning id`;
-        return rows.length;
-      }),
+          where kind = 'session' and hash <> ${ownHash} and expires_at > now() ${ofToken(sql, tokenId)} returning id`,
+      ),
     endSignIn: (id, tokenId) =>
       database.once(
         (sql) => sql`

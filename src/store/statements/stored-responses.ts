@@ -51,12 +51,11 @@ export function createStoredResponses(database: Database): ResponseStore {
           delete from stored_response where token_id = ${tokenId} and id = ${cleanText(id)} returning id`,
       ),
     purgeResponses: (limit) =>
-      database.run(async (sql) => {
-        const rows = await sql`
+      database.count(
+        (sql) => sql`
           delete from stored_response where (token_id, id) in (
-            select token_id, id from stored_response where not ${isFresh(sql)} limit ${limit}) returning id`;
-        return rows.length;
-      }),
+            select token_id, id from stored_response where not ${isFresh(sql)} limit ${limit}) returning id`,
+      ),
   };
 }
 

@@ -25,10 +25,7 @@ export async function lockSurfaces(sql: Sql, session: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`surfaces:${session}`}, 0))`;
 }
 
-/**
- * From the next message on a chat is in another session; the previous sessions are kept, so that repeats are still
- * recognized.
- */
+/** Moves a chat to another session from its next message on. Earlier sessions are kept, to recognize repeats. */
 export async function moveAddress(
   sql: Sql,
   address: string,
@@ -61,10 +58,7 @@ function idIn(sql: Sql, part: Fragment): Fragment {
   return sql`replace(replace(${part}, '=3A', ':'), '=3D', '=')`;
 }
 
-/**
- * CTE `others`: the chats other than the turn's own that get its end, each with its payload. Over HTTP the stored
- * message is the delivery.
- */
+/** CTE `others`: the other chats that get the turn's end, with their payloads. Over HTTP the stored message is enough. */
 export function deliveredElsewhere(
   sql: Sql,
   turnId: string,
@@ -98,8 +92,8 @@ export function deliveredElsewhere(
 }
 
 /**
- * The chat whose own conversation became the shared one starts a new one under a separate name; any other returns to
- * what it had before. A chat that is left alone shares nothing any more, and keeps the conversation.
+ * The chat whose conversation became the shared one starts a new one; any other returns to what it had before. The last
+ * chat keeps the conversation and shares nothing any more.
  */
 export async function leave(sql: Sql, address: string): Promise<LeftSurface | undefined> {
   const [shared] = await sql<

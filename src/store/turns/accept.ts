@@ -74,9 +74,7 @@ async function resultOf(
   return { kind: 'accepted', ...accepted, heads };
 }
 
-/**
- * The call for a request. The turn's id is created once, so that a call whose answer was lost recognizes its own row.
- */
+/** The call for a request. Its turn id is created once, so that a call whose answer was lost finds its own row. */
 export function acceptCall(request: AcceptRequest, newSessions: SessionStart): AcceptCall {
   const { message, address, entry, silentToken, model, profileId, usualModel, mode, plan, options, isOwner } =
     request;
@@ -171,8 +169,8 @@ function targetSession(sql: Sql, call: AcceptCall) {
 }
 
 /**
- * CTE `earlier`: sessions that the chat was in before it shared the one of `target`, or afterwards. A platform may
- * repeat there and then what was said here and now. Most chats have no row in `address`, and therefore none here.
+ * CTE `earlier`: sessions of the chat before or after the one of `target`, in which its platform may repeat a message.
+ * Most chats have no row in `address`, and therefore none here.
  */
 function earlierSessions(sql: Sql, { address }: AcceptCall) {
   return sql`earlier as (
@@ -185,10 +183,7 @@ function isItsOwn(sql: Sql, { address }: AcceptCall) {
   return sql`lane_item.payload ->> 'address' = ${address}`;
 }
 
-/**
- * Number of messages in the session before the one at `tail`, including the running one and excluding those that a
- * stop cancelled.
- */
+/** Messages in the session before the one at `tail`, including the running one, without those a stop cancelled. */
 function positionOf(sql: Sql) {
   return sql`greatest(tail - 1 - ${over(sql)}, 0) + case when head < least(${over(sql)}, tail - 1) then 1 else 0 end`;
 }
@@ -221,8 +216,8 @@ function recordOf(call: AcceptCall) {
 }
 
 /**
- * The one statement, for calls of one node to different sessions; no row for a call that its lane does not accept. Only a
- * single call may have a placeholder.
+ * One statement for calls of one node to different sessions; no row for a refused call. Only a single call may have a
+ * placeholder.
  */
 export async function insertTurns(sql: Sql, calls: readonly AcceptCall[]): Promise<AcceptedRow[]> {
   const single = calls.length === 1 ? calls[0] : undefined;

@@ -35,8 +35,8 @@ function unusedFor(sql: Sql, days: number) {
 }
 
 /**
- * Deletes everything except the lane's own row: its epoch must never be reused, or a turn that is still running could
- * write into a new session of the same name. That turn is fenced off. The lane is locked.
+ * Deletes everything except the lane's own row: its epoch must never be reused, or a running turn could write into a new
+ * session of the same name. The lane is locked.
  */
 async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boolean> {
   const lane = `in:${key}`;

@@ -32,9 +32,8 @@ interface EndedRow {
 }
 
 /**
- * `Ledger.finishTurn`, one statement: nothing is written of a turn whose fence does not hold. Turns without a delivery that
- * end while a statement is on its way end together in the next one. A turn that was shown only in its own chat is
- * ended without the expensive deliveries to others, unless its session now has other chats.
+ * `Ledger.finishTurn`, one statement that writes nothing if the fence does not hold. Turns without a delivery that end
+ * meanwhile share the next statement. Deliveries to other chats are planned only if the session has such chats.
  */
 export function createTurnFinish(database: Database): (end: TurnEnd) => Promise<LaneStep> {
   const endTogether = createBatches<TurnEnd, LaneStep | undefined>(database, {
@@ -101,10 +100,7 @@ function recordOf({ fence, finish }: TurnEnd, unlessShared: boolean) {
   };
 }
 
-/**
- * Ends the heads of different lanes of one node; the rows are in their order. `alone` is the finish of a single turn, with
- * what it queues and the sources it brings.
- */
+/** Ends heads of different lanes of one node, in order. `single` is the finish of a single turn, with what it queues. */
 async function endTurns(sql: Sql, batch: readonly TurnEnd[], single?: TurnFinish): Promise<EndedRow[]> {
   const unlessShared = ({ finish }: TurnEnd): boolean =>
     finish.elsewhere !== undefined && single?.elsewhere === undefined;

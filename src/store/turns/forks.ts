@@ -77,9 +77,7 @@ function turnOf(sql: Sql) {
   return sql`split_part(turn_id, '.', 1)`;
 }
 
-/**
- * The newest turns before the first one that is unfinished, has a message after `seq`, or is the one to fork before.
- */
+/** The newest turns before the first that is unfinished, has a message after `seq`, or is the one to fork before. */
 async function spanOf(sql: Sql, source: string, { seq, before = false }: ForkRequest): Promise<Span> {
   const behind = before ? sql`seq = ${seq}` : sql`seq > ${seq}`;
   const [row] = await sql<{ first: number | null; last: number | null; count: number }[]>`
@@ -96,9 +94,8 @@ async function spanOf(sql: Sql, source: string, { seq, before = false }: ForkReq
 }
 
 /**
- * The fork has read what the source has, so it has its sources. If `/new` came after the fork's message, the source
- * no longer knows what was before it: then the fork remembers everything that it copies, and has the sources of these
- * rows.
+ * The fork inherits the source's sources. If `/new` came after the fork's message, the fork remembers all rows that it
+ * copies, and has their sources.
  */
 async function copySession(sql: Sql, request: ForkRequest, { first, last }: Span): Promise<void> {
   const { source, key, folder, ownerTokenId, title } = request;
@@ -147,10 +144,7 @@ async function copyTurns(sql: Sql, source: string, key: string, { first, last }:
     from (select count(*)::int as n from numbered) counted where key = ${key}`;
 }
 
-/**
- * The rows of the turns, including those that the model no longer reads: they are the work that people look at. What
- * a later summary covers is read again, as it was before that summary.
- */
+/** All rows of the turns, because people look at that work. What a later summary covers is read again. */
 async function copyContext(
   sql: Sql,
   source: string,

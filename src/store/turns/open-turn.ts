@@ -58,10 +58,9 @@ interface OpenedRow extends TurnContextRow {
 }
 
 /**
- * `Ledger.openTurn`, one round trip. History is read by index from the newest turn backwards, never past the last
- * summary or `/new`: its cost does not grow with the session's age. An undecided approval that the turn was waiting
- * for is denied. Its commit waits for the disk: if the process dies with an embedded database, the next start must know
- * that this one may have streamed text, and that it may be to blame.
+ * `Ledger.openTurn`, one round trip. History is read by index from the newest turn backwards, up to the last summary or
+ * `/new`. An undecided approval is denied. The commit waits for the disk: after a crash of the embedded database the next
+ * start must know that this turn had begun.
  */
 export async function openTurn(
   sql: Sql,
@@ -123,10 +122,7 @@ export async function openTurn(
   return result;
 }
 
-/**
- * Expression: what a turn that starts at once needs, as JSON, in the statement that accepts it: `p` is its row, and `talk` its
- * session.
- */
+/** Expression: what a turn that starts at once needs, as JSON, in the statement that accepts it (`p`, `talk`). */
 export function openedNow(sql: Sql): Fragment {
   const place: TurnPlace = {
     session: sql`p.session`,

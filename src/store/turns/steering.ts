@@ -46,9 +46,8 @@ async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<Wai
 }
 
 /**
- * One fenced statement joins the messages to the turn; a repeat finds it done. Placeholders for them on screen
- * (deferred replies) are ended in the same transaction. False if a stop cancelled them first, or a person changed
- * one.
+ * One fenced statement, which a repeat finds done. Placeholders (deferred replies) end in the same transaction. False if
+ * a stop cancelled the messages first, or a person changed one.
  */
 async function joinTurn(
   sql: Sql,

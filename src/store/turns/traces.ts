@@ -29,8 +29,18 @@ export function createTraceStore(database: Database): TraceStore {
       }),
     turnFacts: (turnId) => database.run((sql) => turnFacts(sql, cleanText(turnId))),
     newestTurn: (id) => database.run((sql) => newestTurn(sql, id)),
-    noteRefusals: (refusals) => database.run((sql) => noteRefusals(sql, refusals)),
-    refusals: (id, limit) => database.run((sql) => readRefusals(sql, id, limit)),
+    noteRefusals: (refusals) => database.write((sql) => noteRefusals(sql, refusals)),
+    refusals: (id, limit) =>
+      database.rows((sql) => {
+        const key = id === undefined ? undefined : cleanText(id);
+        const where =
+          key === undefined
+            ? sql`true`
+            : sql`(address = ${key} or address in (select key from address where session = ${key}))`;
+        return sql<Refusal[]>`
+          select address, sender_id as "senderId", code, detail, count, last_at as "lastAt" from refusal
+          where ${where} order by last_at desc limit ${limit}`;
+      }),
     purgeTraces: (olderThanMs, limit) => database.run((sql) => purge(sql, olderThanMs, limit)),
   };
 }
@@ -96,35 +106,15 @@ async function newestTurn(sql: Sql, id: string | undefined): ReturnType<TraceSto
   return row;
 }
 
-async function noteRefusals(sql: Sql, refusals: readonly Refusal[]): Promise<void> {
-  const rows = refusals.map(({ address, senderId, code, detail, count, lastAt }) => ({
-    address,
-    sender_id: senderId,
-    code,
-    detail,
-    count,
-    last_at: lastAt,
-  }));
-  await sql`
+function noteRefusals(sql: Sql, refusals: readonly Refusal[]) {
+  return sql`
     insert into refusal as r (address, sender_id, code, detail, count, last_at)
-    select address, sender_id, code, detail, count, last_at
-    from jsonb_to_recordset(${cleanJson(rows)}::jsonb)
-      as n(address text, sender_id text, code text, detail text, count int, last_at timestamptz)
-    order by address, sender_id, code
+    select address, "senderId", code, detail, count, "lastAt"
+    from jsonb_to_recordset(${cleanJson(refusals)}::jsonb)
+      as n(address text, "senderId" text, code text, detail text, count int, "lastAt" timestamptz)
+    order by 1, 2, 3
     on conflict (address, sender_id, code) do update set
       count = r.count + excluded.count, last_at = greatest(r.last_at, excluded.last_at), detail = excluded.detail`;
-}
-
-async function readRefusals(sql: Sql, id: string | undefined, limit: number): Promise<Refusal[]> {
-  const key = id === undefined ? undefined : cleanText(id);
-  const where =
-    key === undefined
-      ? sql`true`
-      : sql`(address = ${key} or address in (select key from address where session = ${key}))`;
-  const rows = await sql<Refusal[]>`
-    select address, sender_id as "senderId", code, detail, count, last_at as "lastAt" from refusal
-    where ${where} order by last_at desc limit ${limit}`;
-  return [...rows];
 }
 
 async function purge(sql: Sql, olderThanMs: number, limit: number): Promise<number> {

@@ -73,9 +73,7 @@ function isTryOf(sql: Sql, first: string): Fragment {
   return sql`(t.id = ${first} or t.retry_of = ${first})`;
 }
 
-/**
- * Leaves out all answers to a question except that of `kept`, and if no answer is left, the messages that joined it.
- */
+/** Leaves out all answers to a question except `chosenId`; without it, also the messages that joined. */
 async function leaveOut(
   sql: Sql,
   session: string,
@@ -124,8 +122,8 @@ async function choose(sql: Sql, session: string, turnId: string): Promise<Questi
 }
 
 /**
- * `Ledger.accept` of a question that is asked again: the turn of the previous answer is left out, and the new one
- * begins with the same message, including its files, whatever has happened to their source since.
+ * `Ledger.accept` of a question that is asked again: its earlier answer is left out, and a new turn begins with the same
+ * message and files.
  */
 export function acceptRetry(
   database: Database,
@@ -231,8 +229,8 @@ async function effectsOf(sql: Sql, first: string): Promise<string[]> {
 }
 
 /**
- * Begins the journal of the new turn with the messages of the earlier one, including those that joined it; none if
- * that one never began. The model reads that it has answered before, and which tools were called for it.
+ * Begins the journal of the new turn with the messages of the earlier one. The model reads that it has answered before,
+ * and which tools were called.
  */
 async function copyQuestion(
   sql: Sql,

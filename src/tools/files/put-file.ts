@@ -23,7 +23,7 @@ import { checkRoom } from './save-file.ts';
 import { type Opened, openFolder, openInside, pathError, pathParts, isMissing } from './workspace.ts';
 import { tmpdir } from 'node:os';
 import { type FileTypeOf, TYPE_HEAD_BYTES } from '../../protocol/file-api.ts';
-import type { KeptFiles, OutgoingFiles, PrivateCopy } from '../../protocol/media.ts';
+import type { StoredFiles, OutgoingFiles, PrivateCopy } from '../../protocol/media.ts';
 import { safeFileName } from '../../lib/file-name.ts';
 
 /** Incomplete uploads of a killed process are removed after this time, when the next file arrives. */
@@ -187,7 +187,7 @@ const DIGEST_CHARS = 16;
 export function createOutgoingFiles(
   files: SessionFiles,
   fileTypeOf: FileTypeOf,
-  noteKept: KeptFiles['keep'],
+  noteKept: StoredFiles['keep'],
 ): OutgoingFiles {
   return {
     async keep(folder, filePath) {

@@ -1,7 +1,7 @@
 /** Speech for callers of the API over servers that a test starts; without them, as a gateway whose settings name none. */
 import type { AudioApi } from '../../../src/protocol/file-api.ts';
 import type { EventBus } from '../../../src/protocol/bus.ts';
-import type { KeptFiles } from '../../../src/protocol/media.ts';
+import type { StoredFiles } from '../../../src/protocol/media.ts';
 import type { LaneStore } from '../../../src/protocol/store/lanes.ts';
 import type { SessionStore } from '../../../src/protocol/store/ledger.ts';
 import type { PersonLanguages } from '../../../src/protocol/texts/languages.ts';
@@ -30,7 +30,7 @@ export function speechBy(urls: { transcription?: string; speech?: string }): Aud
     lanes: partial<LaneStore>({ finish: unused }),
     files: partial<SessionFiles>({ put: unused, read: unused }),
     fileTypeOf: unused,
-    keptFiles: partial<KeptFiles>({ keep: unused }),
+    keptFiles: partial<StoredFiles>({ keep: unused }),
     post: unused,
     events: partial<EventBus>({ emit: unused }),
     languages: partial<PersonLanguages>({ say: unused, languageOf: unused }),

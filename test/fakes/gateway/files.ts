@@ -1,5 +1,5 @@
 /** The file API over folders in memory: the real one, without a disk. */
-import type { Attachment, KeptFiles, Media } from '../../../src/protocol/media.ts';
+import type { Attachment, StoredFiles, Media } from '../../../src/protocol/media.ts';
 import type { OwnedSessions } from '../../../src/intake/sessions.ts';
 import { partial } from '../partial.ts';
 import { createHash } from 'node:crypto';
@@ -25,7 +25,7 @@ export function fakeFileApi(sessions: OwnedSessions): FileApi {
   });
 }
 
-function memoryOfKept(): KeptFiles {
+function memoryOfKept(): StoredFiles {
   const kept = new Map<string, { userId: string; bytes: number }>();
   return partial({
     keptBytes: async (userId) =>

@@ -60,7 +60,7 @@ describe('the notes of an attempt', () => {
     notes.event({ type: 'notice', code: 'x', text: 'y'.repeat(MAX_SPAN_CHARS + 1) });
     notes.event({ type: 'tool_call', toolCallId: 'c', name: 'look', args: { word: 'secret words' } });
     notes.calling(2, { model: 'qwen', messages: [], contextWindow: 1 });
-    const { spans } = notes.look('default');
+    const { spans } = notes.snapshot('default');
     expect(spans).toMatchObject([
       { kind: 'note' },
       { kind: 'tool', name: 'look' },

@@ -45,7 +45,7 @@ describeStore('migration', (databases) => {
     await add('9001_less', 'ALTER TABLE "usage" DROP COLUMN "more";');
     const changing = migrateDatabase(place, { migrationsFolder: folder, othersEndWithinMs: 1 });
     await expect(changing).rejects.toMatchObject({ code: 'gateways_run', retryable: false });
-    await expect(changing).rejects.toThrow(/the 1 running gateways .* stop them all, then start this one/);
+    await expect(changing).rejects.toThrow(/that 1 running gateways .* Stop them all, then start this one/);
     expect(await sql`select more from usage`).toHaveLength(0);
     await lanes.unregister(node);
     await migrateDatabase(place, { migrationsFolder: folder });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ToolError } from '../../../src/protocol/errors.ts';
-import type { KeptFiles } from '../../../src/protocol/media.ts';
+import type { StoredFiles } from '../../../src/protocol/media.ts';
 import { fileTypeOf } from '../../../src/media/index.ts';
 import { createOutgoingFiles, MAX_SENT_BYTES } from '../../../src/tools/files/put-file.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
@@ -14,7 +14,7 @@ import { OGG, PNG } from '../../fakes/media/media-bytes.ts';
 
 let root: string;
 let folder: string;
-let noted: Parameters<KeptFiles['keep']>[0][];
+let noted: Parameters<StoredFiles['keep']>[0][];
 let outgoing: ReturnType<typeof createOutgoingFiles>;
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
   const files = createSessionFiles(root, testLog());
   folder = await files.open('s1');
   noted = [];
-  const keep = async (file: Parameters<KeptFiles['keep']>[0]) => void noted.push(file);
+  const keep = async (file: Parameters<StoredFiles['keep']>[0]) => void noted.push(file);
   outgoing = createOutgoingFiles(files, fileTypeOf, keep);
 });
 afterEach(async () => {

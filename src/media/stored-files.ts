@@ -12,7 +12,7 @@ const PAGE = 500;
 /** Sweeps now and every hour until the signal aborts. Every node removes its own copies. */
 export function startSweep(context: MediaContext, signal: AbortSignal): void {
   const round = (): void => {
-    sweepKeptFiles(context, signal).catch((error: unknown) => {
+    sweepStoredFiles(context, signal).catch((error: unknown) => {
       context.log.warn({ err: toGatewayError(error) }, 'kept_files_not_swept');
     });
   };
@@ -22,7 +22,7 @@ export function startSweep(context: MediaContext, signal: AbortSignal): void {
 }
 
 /** Removes what is older than `keepDays`. Returns the number of files. Throws `StoreError`. */
-export async function sweepKeptFiles(context: MediaContext, signal: AbortSignal): Promise<number> {
+export async function sweepStoredFiles(context: MediaContext, signal: AbortSignal): Promise<number> {
   const { keptFiles, files, settings } = context;
   const { keepDays } = settings;
   let last = { folder: '', path: '' };

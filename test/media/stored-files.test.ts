@@ -5,7 +5,7 @@ import type { SessionFiles } from '../../src/protocol/agent/tool.ts';
 import type { MediaContext } from '../../src/media/fetch-file.ts';
 import { mediaRule } from '../../src/media/settings.ts';
 import { partial } from '../fakes/partial.ts';
-import { sweepKeptFiles } from '../../src/media/kept-files.ts';
+import { sweepStoredFiles } from '../../src/media/stored-files.ts';
 import { describeStore, silentLog } from '../database.ts';
 import { inboundMessage } from '../fakes/agent/turn-setup.ts';
 
@@ -48,7 +48,7 @@ describeStore('files that are kept', (databases) => {
 
     const gone: string[] = [];
     const sweep = (keepDays: number) =>
-      sweepKeptFiles(
+      sweepStoredFiles(
         partial<MediaContext>({
           keptFiles: store.keptFiles,
           files: partial<SessionFiles>({

@@ -1,9 +1,7 @@
 /** A small cache with limits on age and size. */
 
-/**
- * Keeps at most `max` values for `ttlMs` each; the oldest goes first. `clockMs` returns milliseconds of any clock.
- */
-export class Recent<Value> {
+/** Keeps at most `max` values for `ttlMs` each; the oldest goes first. `clockMs` is any clock in milliseconds. */
+export class TtlCache<Value> {
   readonly #entries = new Map<string, { value: Value; until: number }>();
   readonly #ttlMs: number;
   readonly #max: number;

@@ -1,0 +1,13 @@
+/** Public API of the store module. */
+export { dumpDatabase } from './database/dump.ts';
+export { beginLoading } from './database/load.ts';
+export type { Loading } from './database/load.ts';
+export { knownMigrations } from './database/migrate.ts';
+export { openEmbedded } from './embedded/embedded.ts';
+export type { EmbeddedDatabase } from './embedded/embedded.ts';
+export { lockHome, makeFolder, makeHome } from './embedded/home.ts';
+export type { HomeLock } from './embedded/home.ts';
+export { holderOf, inspectDatabase } from './inspect.ts';
+export { openDatabaseOf, openStore } from './open-store.ts';
+export type { HomeStore } from './open-store.ts';
+export type { Store } from './store.ts';
