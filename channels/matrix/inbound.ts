@@ -60,27 +60,6 @@ export function isStop(key: string): boolean {
   return STOP_REACTIONS.has(withoutVariant(key));
 }
 
-/** An action of a person other than writing. */
-export function actOf(
-  id: string,
-  senderId: string,
-  timestamp: number,
-  roomId: string,
-  place: InboundMessage['place'],
-): InboundMessage {
-  return {
-    id,
-    channel: 'matrix',
-    chatId: roomId,
-    senderId,
-    content: '',
-    timestamp,
-    media: [],
-    place,
-    mentioned: true,
-  };
-}
-
 /** An emoji without the mark that makes it colored, and without a skin tone. */
 export function withoutVariant(emoji: string): string {
   return emoji.replaceAll(/\uFE0F|[\u{1F3FB}-\u{1F3FF}]/gu, '');

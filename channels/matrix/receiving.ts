@@ -7,7 +7,7 @@ import { BackgroundWork } from '../../src/lib/async/background.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
 import { forEachConcurrently } from '../../src/lib/async/run-concurrently.ts';
-import { pause } from '../../src/lib/async/sleep.ts';
+import { pause, waitAtMost } from '../../src/lib/async/sleep.ts';
 import { errcodeOf } from './client.ts';
 import { contentOfText } from './content.ts';
 import {
@@ -76,10 +76,7 @@ export class Receiving {
   /** Never throws. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    const limit = new AbortController();
-    const all = Promise.all([this.#done, ...this.#background.running]);
-    await Promise.race([all, pause(CLOSE_MS, limit.signal)]);
-    limit.abort();
+    await waitAtMost(CLOSE_MS, Promise.all([this.#done, ...this.#background.running]));
     this.#isUp = false;
   }
 

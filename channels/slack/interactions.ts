@@ -8,6 +8,8 @@ import type { Form, Receipt, Receive } from '../../src/protocol/receive.ts';
 import { CHAT_ID, readCommand, readPress, TS } from './events.ts';
 import { z } from 'zod';
 import type { Say } from '../../src/protocol/texts/say.ts';
+import { isPublicCommand, replyTo } from '../../src/protocol/channel-parts.ts';
+import { waitAtMost } from '../../src/lib/async/sleep.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
 import { actOf, fromCommand, fromPress } from './inbound.ts';
 import { fieldsOfText, type Sending } from './sending.ts';
@@ -43,9 +45,6 @@ const submission = z.object({
     }),
   }),
 });
-
-/** Commands whose reply everyone in the channel sees. */
-const PUBLIC_COMMANDS = ['/stop', '/new'];
 
 export class Interactions {
   readonly #receive: Receive;
@@ -130,7 +129,7 @@ export class Interactions {
         log.error({ err: error, chatId: message.chatId }, 'slack_command_not_stored');
         return { kind: 'handled', reply: (await say)('press.not_stored') };
       });
-      const first = await Promise.race([receipt, afterMs(this.#timing.deferAfterMs)]);
+      const first = await waitAtMost(this.#timing.deferAfterMs, receipt);
       if (first === 'late') {
         answer.late();
         const result = await receipt;
@@ -139,7 +138,10 @@ export class Interactions {
       } else if (first.kind === 'accepted' || first.kind === 'duplicate') answer.accepted();
       else if (first.kind === 'handled' && first.form !== undefined && answer.showForm !== undefined)
         await answer.showForm(first.form, await say);
-      else await answer.replied(replyTo(first, await say), isPublic(message, first));
+      else {
+        const isPublic = first.kind === 'handled' && isPublicCommand(message);
+        await answer.replied(replyTo(first, await say), isPublic);
+      }
     } catch (error) {
       log.warn({ err: error, chatId: message.chatId }, 'slack_command_unanswered');
     }
@@ -157,24 +159,6 @@ interface Answer {
   replied: (text: string, isPublic: boolean) => Promise<void>;
   /** Absent where no form can be shown. */
   showForm?: (form: Form, say: Say) => Promise<void>;
-}
-
-function replyTo(receipt: Receipt, say: Say): string {
-  // Only at once after a press can a form be shown.
-  if (receipt.kind === 'handled' && receipt.form !== undefined) return say('press.too_late');
-  if (receipt.kind === 'handled') return receipt.reply ?? say('press.done');
-  return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
-}
-
-/** Everyone in the channel sees that an answer was stopped; only the person who asked sees the other replies. */
-function isPublic({ content }: InboundMessage, receipt: Receipt): boolean {
-  return receipt.kind === 'handled' && PUBLIC_COMMANDS.includes(content.split(/\s/, 1)[0] ?? '');
-}
-
-async function afterMs(ms: number): Promise<'late'> {
-  return await new Promise((resolve) => {
-    setTimeout(resolve, ms, 'late').unref();
-  });
 }
 
 /** The view of `views.open`; undefined for a form that Slack does not hold. */

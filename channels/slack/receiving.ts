@@ -12,7 +12,7 @@ import type { ConnectionStore, Receipt, Receive } from '../../src/protocol/recei
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { BackgroundWork } from '../../src/lib/async/background.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
-import { pause } from '../../src/lib/async/sleep.ts';
+import { waitAtMost } from '../../src/lib/async/sleep.ts';
 import type { SharedClock } from '../../src/lib/clock.ts';
 import { Gaps } from './catch-up.ts';
 import { type RawEvent, type RawMessage, readEvent } from './events.ts';
@@ -159,9 +159,7 @@ export class Receiving {
     this.#stop.abort();
     await this.#link.stop();
     await this.#inbox.close(this.#background.running);
-    const limit = new AbortController();
-    await Promise.race([this.#position.save(), pause(SAVE_MS, limit.signal)]);
-    limit.abort();
+    await waitAtMost(SAVE_MS, this.#position.save());
     this.#position.close();
   }
 

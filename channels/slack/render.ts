@@ -5,6 +5,7 @@
 import type { List as ListNode, ListItem, Nodes, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../src/protocol/channel.ts';
 import { foldDetails } from '../../src/lib/markdown/details.ts';
+import { textBelow } from '../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { drawTable } from '../../src/lib/markdown/text-table.ts';
 
@@ -70,7 +71,7 @@ function blocks(nodes: readonly RootContent[], depth: number): Part[] {
 }
 
 function block(node: RootContent, depth: number): Part[] {
-  if (depth > MAX_DEPTH) return section(textRuns(textIn(node)));
+  if (depth > MAX_DEPTH) return section(textRuns(textBelow(node, '')));
   switch (node.type) {
     case 'heading':
       return section(within(node.children, { bold: true }, depth));
@@ -156,7 +157,7 @@ function flow(nodes: readonly Nodes[], depth: number): Run[] {
 }
 
 function line(node: Nodes, depth: number): Run[] {
-  if (depth > MAX_DEPTH) return textRuns(textIn(node));
+  if (depth > MAX_DEPTH) return textRuns(textBelow(node, ''));
   switch (node.type) {
     case 'code':
       return textRuns(node.value, { code: true });
@@ -203,7 +204,7 @@ export function plainParts(text: string): Part[] {
 
 /** The runs of a phrase. */
 function runsOf(node: Nodes, style: Style, depth: number): Run[] {
-  if (depth > MAX_DEPTH) return textRuns(textIn(node), style);
+  if (depth > MAX_DEPTH) return textRuns(textBelow(node, ''), style);
   switch (node.type) {
     case 'text':
     case 'html':
@@ -237,17 +238,6 @@ function textRuns(text: string, style: Style = {}): Run[] {
   const clean = cleanText(text);
   if (clean === '') return [];
   return [{ type: 'text', text: clean, ...(Object.keys(style).length > 0 && { style }) }];
-}
-
-/** The text of a node without any structure, without recursion. */
-function textIn(node: Nodes): string {
-  let text = '';
-  const open: Nodes[] = [node];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if ('value' in next) text += next.value;
-    if ('children' in next) open.push(...next.children.toReversed());
-  }
-  return text;
 }
 
 /** Links only http and https. The true address follows a text that looks like another address. */

@@ -1,6 +1,6 @@
 /** Sends, edits and deletes messages: one message per nonce, even after one of Slack's answers was lost or a process died. */
+import { nonceDigest } from '../../src/protocol/channel-parts.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../../src/protocol/log.ts';
 import { addressOf, type Button, type Place, type SentMessage } from '../../src/protocol/message.ts';
@@ -84,7 +84,7 @@ export class Sending {
    */
   async post(place: Place, fields: Fields, nonce: string): Promise<SentMessage> {
     const target = targetOf(place);
-    const key = nonceOf(place, nonce);
+    const key = nonceDigest(`${addressOf(place)}\n${nonce}`, 32);
     const id = await this.#findSent(place, key);
     if (id !== undefined) {
       await this.#update(place, id, fields);
@@ -189,14 +189,6 @@ export class Sending {
 }
 
 const LOST = 'lost';
-
-/** The same for every attempt, in every process. */
-function nonceOf(place: Place, nonce: string): string {
-  return createHash('sha256')
-    .update(`${addressOf(place)}\n${nonce}`)
-    .digest('base64url')
-    .slice(0, 32);
-}
 
 /** The fields of a part. Throws `ChannelError('rejected')` if it is too long. */
 export function fieldsOf({

@@ -12,7 +12,7 @@ import {
 import { GatewayOpcodes } from 'discord.js';
 import type { Log } from '../../../src/protocol/log.ts';
 import type { Shard } from '../../../src/protocol/channel.ts';
-import { pause } from '../../../src/lib/async/sleep.ts';
+import { waitAtMost } from '../../../src/lib/async/sleep.ts';
 
 /** Closes a socket and keeps its session: 1000 and 1001 would end the session at Discord. */
 const KEEP_SESSION = CloseCodes.Resuming;
@@ -103,9 +103,7 @@ export class GatewaySocket {
     if (this.#over || this.#closing) return;
     this.#closing = true;
     void this.#shard.close(KEEP_SESSION);
-    const limit = new AbortController();
-    await Promise.race([this.#end.promise, pause(this.#options.closeMs, limit.signal)]);
-    limit.abort();
+    await waitAtMost(this.#options.closeMs, this.#end.promise);
     this.#finish(KEEP_SESSION);
   }
 

@@ -2,6 +2,7 @@
  * Converts a Telegram update to an `InboundMessage`; ignores everything that was not written to the bot by a person.
  * Pure.
  */
+import { toAct } from '../../../src/protocol/channel-parts.ts';
 import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
 import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
 import { enclosureOf, mediaOf, nameOf, quotedOf } from './content.ts';
@@ -173,17 +174,8 @@ function reasonToIgnore(message: TelegramMessage, botId: string): string | undef
 
 /** What people do other than writing, as a message without text. Telegram gives no time for it, and nothing uses one. */
 function actIn(chat: TelegramMessage['chat'], id: string, senderId: string): InboundMessage {
-  return {
-    id,
-    channel: 'telegram',
-    chatId: chat.id,
-    senderId,
-    content: '',
-    timestamp: 0,
-    media: [],
-    place: chat.type === 'private' ? 'private' : 'group',
-    mentioned: true,
-  };
+  const place = chat.type === 'private' ? 'private' : 'group';
+  return toAct({ id, channel: 'telegram', chatId: chat.id, senderId, timestamp: 0, place });
 }
 
 /** Converts a button press to a message without text; its chat is that of the message with the button. */

@@ -5,7 +5,7 @@ import { ChannelError, type GatewayError, messageOf, toGatewayError } from '../.
 import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
 import { textRef } from '../../../src/protocol/texts/say.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
-import { sleep } from '../../../src/lib/async/sleep.ts';
+import { sleep, waitAtMost } from '../../../src/lib/async/sleep.ts';
 import type { Introduction } from '../introduction.ts';
 import type { TelegramLostSends } from '../sending.ts';
 import { type Reader, toInbound } from './inbound.ts';
@@ -106,10 +106,7 @@ export class Receiving {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#unsubscribe();
-    const { promise: timeout, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#parts.timing.lastPublishMs);
-    await Promise.race([this.#done, timeout]);
-    clearTimeout(timer);
+    await waitAtMost(this.#parts.timing.lastPublishMs, this.#done);
     this.#health = { state: 'off' };
   }
 
