@@ -102,6 +102,17 @@ export function keyOf(c: HttpContext): SessionKey {
   return readableKey(c.req.param('key') ?? '');
 }
 
+/** What `act` does or reads in the session that the request's address names. Throws `HttpError` 404 for undefined. */
+export async function inSession<Result>(
+  c: HttpContext,
+  act: (caller: Caller, key: SessionKey) => Promise<Result | undefined>,
+): Promise<Result> {
+  const key = keyOf(c);
+  const result = await act(c.get('caller'), key);
+  if (result === undefined) throw noSession(key);
+  return result;
+}
+
 function badSessionId(param: string): HttpError {
   const text = 'A session id is 1 to 64 characters of A-Z, a-z, 0-9, "_" and "-".';
   return new HttpError(400, 'bad_session_id', text, { param });

@@ -201,20 +201,12 @@ export function wireListed(session: ListedSession, { tokenId }: Caller) {
 
 /** What waits in a session; `isEditable` for the caller's own. */
 export function wireQueue({ mode, busy, messages }: WaitingQueue, { tokenId }: Caller) {
-  const waitingMessages = messages.map(
-    ({ turnId, seq, content, senderName, senderId, isEditable, createdAt }) => {
-      const isOwn = isEditable && senderId === `token:${tokenId}`;
-      return {
-        turnId,
-        seq: seq ?? null,
-        content,
-        senderName: senderName ?? null,
-        isEditable: isOwn,
-        createdAt,
-      };
-    },
-  );
-  return { mode, busy, messages: waitingMessages };
+  const waiting = messages.map(({ turnId, content, createdAt, senderId, ...message }) => {
+    const isEditable = message.isEditable && senderId === `token:${tokenId}`;
+    const { seq = null, senderName = null } = message;
+    return { turnId, seq, content, senderName, isEditable, createdAt };
+  });
+  return { mode, busy, messages: waiting };
 }
 
 /** The session that a fork made, and how much of its source it has. */

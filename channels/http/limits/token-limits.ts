@@ -19,10 +19,23 @@ const KNOWN_MS = 10 * MINUTE_MS;
 /** Stands for the turn of a message that is being accepted. */
 const NO_TURN_YET = '';
 
-interface TokenUse {
-  /** Messages left of the minute, as of `at`. */
-  messages: number;
+/** How many of something are left, and when that was, by a steady clock. */
+export interface Bucket {
+  left: number;
   at: number;
+}
+
+/** Takes one of the `perMinute` that a bucket gets and holds; if none is left, returns the milliseconds until one is. */
+export function takeOne(bucket: Bucket, perMinute: number, now: number): number | undefined {
+  bucket.left = Math.min(perMinute, bucket.left + ((now - bucket.at) * perMinute) / MINUTE_MS);
+  bucket.at = now;
+  if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * MINUTE_MS) / perMinute);
+  bucket.left -= 1;
+  return undefined;
+}
+
+interface TokenUse {
+  messages: Bucket;
   /** Sessions that may have a running turn, with the newest turn of each. */
   turns: Map<SessionKey, string>;
   /** Completions without a session that run. */
@@ -155,8 +168,7 @@ export class TokenLimits {
     const existing = this.#tokens.get(tokenId);
     if (existing !== undefined) return existing;
     const usage: TokenUse = {
-      messages: messagesPerMinute,
-      at: this.#monotonicNow(),
+      messages: { left: messagesPerMinute, at: this.#monotonicNow() },
       turns: new Map(),
       calls: 0,
       making: new Set(),
@@ -173,16 +185,10 @@ export class TokenLimits {
 
   #countMessage(usage: TokenUse): void {
     const { messagesPerMinute } = this.#limits;
-    const now = this.#monotonicNow();
-    const gained = ((now - usage.at) * messagesPerMinute) / MINUTE_MS;
-    usage.messages = Math.min(messagesPerMinute, usage.messages + gained);
-    usage.at = now;
-    if (usage.messages < 1) {
-      const retryAfterMs = Math.ceil(((1 - usage.messages) * MINUTE_MS) / messagesPerMinute);
-      const text = `This token may send ${messagesPerMinute} messages a minute, and has sent them; try again later.`;
-      throw new HttpError(429, 'rate_limited', text, { retryAfterMs });
-    }
-    usage.messages -= 1;
+    const retryAfterMs = takeOne(usage.messages, messagesPerMinute, this.#monotonicNow());
+    if (retryAfterMs === undefined) return;
+    const text = `This token may send ${messagesPerMinute} messages a minute, and has sent them; try again later.`;
+    throw new HttpError(429, 'rate_limited', text, { retryAfterMs });
   }
 
   /**
