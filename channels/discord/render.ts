@@ -236,10 +236,7 @@ function link(text: (scope: Scope) => string, url: string, scope: Scope): string
   return bare.includes('://') ? `${label} (<${target}>)` : maskedLink(label, target);
 }
 
-/**
- * Makes text appear literally: no mark, no spoiler, no mention, no custom emoji, no date. Puts addresses in `<…>`:
- * Discord would link them anyway, and would read an escape after one as part of it.
- */
+/** Makes text appear literally. Addresses go into `<…>`: Discord would link them anyway, and read an escape as part of them. */
 function escapeText(text: string): string {
   let escaped = '';
   let from = 0;

@@ -180,10 +180,7 @@ function rowsOf(buttons: readonly Button[]): object[] {
   }));
 }
 
-/**
- * The Discord channel of a place; a thread is a channel of its own. Only digits may enter a path: an address from
- * elsewhere could otherwise reach another route.
- */
+/** The Discord channel of a place; a thread is one of its own. Only digits may enter a path, lest it reach another route. */
 export function channelIdOf({ chatId, threadId }: Place): string {
   const id = threadId ?? chatId;
   if (/^\d{1,20}$/.test(id)) return id;
@@ -240,10 +237,7 @@ function oggSeconds(bytes: Buffer): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/**
- * The refusal of one form, after which another may succeed; throws every other error. Files need a separate
- * permission: a channel that accepts the bot's texts may refuse them.
- */
+/** The refusal of one form, after which another may succeed, as files need their own permission; throws every other error. */
 export function fileRefusal(error: unknown): ChannelError {
   const failure = toChannelError(error);
   if (failure.code === 'rejected') return failure;

@@ -8,10 +8,7 @@ import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from './config.ts';
 import { HttpError } from './errors.ts';
 import { type Bucket, takeOne } from './limits/token-limits.ts';
 
-/**
- * Identifies callers by their token, and checks its scopes. It reads only the `Authorization` header. Every token is looked
- * up before anything is counted: the right token gets in, whatever others send from the same address.
- */
+/** Identifies callers by the token in `Authorization`, which is looked up before anything is counted; checks its scopes. */
 export class Authenticator {
   readonly #gateway: GatewayApi;
   readonly #wrongTokens: WrongTokens;

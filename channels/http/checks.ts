@@ -65,9 +65,7 @@ async function isParley(host: string, port: number, signal: AbortSignal): Promis
   }
 }
 
-/**
- * Networks that cannot be reached from the Internet (RFC 6890, with loopback and the shared space that Tailscale uses).
- */
+/** Networks that the Internet cannot reach (RFC 6890, with loopback and the shared space that Tailscale uses). */
 const PRIVATE: [address: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['10.0.0.0', 8, 'ipv4'],
   ['100.64.0.0', 10, 'ipv4'],
@@ -80,9 +78,7 @@ const PRIVATE: [address: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['fe80::', 10, 'ipv6'],
 ];
 
-/**
- * A warning for each network that includes machines other than the operator's; none for single addresses. Never throws.
- */
+/** A warning for each network with machines other than the operator's; none for single addresses. Never throws. */
 export function proxyFindings(trustedProxies: readonly string[]): Finding[] {
   return trustedProxies.flatMap((network): Finding[] => {
     const [address = '', prefixText] = network.split('/');

@@ -163,10 +163,7 @@ export const MAX_END_USER = 512;
 
 const name = z.string().min(1).max(MAX_END_USER);
 
-/**
- * The field as a digest, undefined without one: any characters, e-mail addresses too, and nothing of them is stored. An
- * object, as some clients send it, counts by its `id`.
- */
+/** The field as a digest: any characters, and nothing of them is stored. An object, as some clients send, counts by its `id`. */
 export const endUserSchema = z
   .union([name, z.looseObject({ id: name })], {
     error: `must be the name of an end user, 1 to ${MAX_END_USER} characters, or an object with such an "id"`,

@@ -11,10 +11,7 @@ import type { Sending } from './sending.ts';
 import type { IncomingMessage } from 'node:http';
 import { readContentUri } from './events.ts';
 
-/**
- * Largest file that is sent, in bytes: homeservers accept 50 MB and more by default, but a file is held in memory
- * while it is sent.
- */
+/** Largest file that is sent, in bytes: it is held in memory, and homeservers accept 50 MB and more by default. */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 /** Longest silence of the homeserver while it receives a file, in milliseconds. */
 const UPLOAD_MS = 60_000;

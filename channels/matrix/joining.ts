@@ -56,10 +56,7 @@ async function isConfirmed(parts: ReceivingParts, oldRoomId: string, { roomId, b
   return isPredecessor === true;
 }
 
-/**
- * Accepts an invitation or declines it with a reason. `since` is the same for the same invitation, `at` is epoch
- * milliseconds. Throws `ChannelError` if it should be retried, or `StoreError`.
- */
+/** Accepts an invitation, or declines it with a reason; `since` identifies it. Throws `ChannelError` to retry, `StoreError`. */
 export async function answerInvitation(
   parts: ReceivingParts,
   roomId: string,

@@ -9,9 +9,7 @@ import type { Rooms } from './rooms.ts';
 import { shownContent } from './sending.ts';
 import type { ReceivingParts } from './sync.ts';
 
-/**
- * The key under which the store records that a room was told about its encryption, and for how long, in milliseconds.
- */
+/** The key under which the store records that a room was told about its encryption, and for how many milliseconds. */
 const ENCRYPTION_NOTICE = 'matrix_encrypted';
 const ENCRYPTION_NOTICE_MS = 7 * 24 * 3_600_000;
 

@@ -63,10 +63,7 @@ export class Receiving {
       : { state: 'degraded', detail: textRef('health.server_sync', { network: 'Matrix' }) };
   }
 
-  /**
-   * Resolves once the position is known after which everything is new: for an account that has never received, after
-   * the homeserver's first answer or first failure. Throws `StoreError` if it cannot be read.
-   */
+  /** Resolves once the position is known after which everything is new. Throws `StoreError` if it cannot be read. */
   async start(): Promise<void> {
     this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
     if (this.#since === undefined) await this.#syncOnce();

@@ -121,9 +121,7 @@ export class Sending {
     return id;
   }
 
-  /**
-   * Returns the event's id. After a lost answer, requests it once more: the same transaction creates no second event.
-   */
+  /** Returns the event's id. A lost answer is requested once more: the same transaction creates no second event. */
   async #put(
     place: Place,
     kind: 'send' | 'redact',

@@ -58,9 +58,7 @@ export class Files {
     return readChunks(await this.#request(url, { headers: this.#headers, signal }), cutOff);
   }
 
-  /**
-   * Shows a file. Its message is identified by the file's id: Slack creates the message later. Throws `ChannelError`.
-   */
+  /** Shows a file. Its message is identified by the file's id: Slack creates the message later. Throws `ChannelError`. */
   async send(file: OutboundFile): Promise<SentMessage> {
     const { channel, thread_ts } = targetOf(file);
     const limits = { maxCaption: MAX_LENGTH, maxBytes: MAX_UPLOAD_BYTES };
@@ -128,10 +126,7 @@ export class Files {
     return [...data.file.channels, ...data.file.groups, ...data.file.ims].includes(chatId);
   }
 
-  /**
-   * True for an address of Slack's own file servers, or of the other server that implements its API: no other server
-   * may get the token or the bytes.
-   */
+  /** True for an address of Slack's file servers, or of the configured server: no other may get the token or the bytes. */
   #isFileServer(url: URL): boolean {
     if (this.#apiRoot !== undefined) return url.origin === URL.parse(this.#apiRoot)?.origin;
     return url.protocol === 'https:' && url.host === 'files.slack.com';

@@ -7,10 +7,7 @@ import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { KeyedLock } from '../../src/lib/async/keyed-lock.ts';
 import { sleep, waitAtMost } from '../../src/lib/async/sleep.ts';
 
-/**
- * Messages that wait while the store is unavailable; further ones are not acknowledged, and are read from the history
- * later.
- */
+/** Messages that wait while the store is unavailable; further ones are read from the history later. */
 export const MAX_WAITING = 1_000;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 10_000;

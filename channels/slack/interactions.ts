@@ -1,7 +1,4 @@
-/**
- * Slash commands and pressed buttons: acknowledged within Slack's three seconds, answered to the person who used
- * them.
- */
+/** Slash commands and pressed buttons: acknowledged within Slack's three seconds, answered to the person alone. */
 import type { ChannelDeps } from '../../src/protocol/channel.ts';
 import { type InboundMessage, userIdOf } from '../../src/protocol/message.ts';
 import type { Form, Receipt, Receive } from '../../src/protocol/receive.ts';
@@ -117,10 +114,7 @@ export class Interactions {
     }
   }
 
-  /**
-   * Commits first, then acknowledges. After 2 s it acknowledges without waiting for the commit, because Slack shows a
-   * command that is not acknowledged in 3 s as failed; if the commit then fails, the person is notified.
-   */
+  /** Commits, then acknowledges; after 2 s it acknowledges first, because Slack waits 3 s: the person learns of a failure. */
   async #answer(message: InboundMessage, answer: Answer): Promise<void> {
     const { log, languages } = this.#deps;
     const say = sayToPerson(languages, userIdOf(message), message.language);

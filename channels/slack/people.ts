@@ -1,7 +1,4 @@
-/**
- * People (`users.info`): their names and languages, cached for a while, for which nothing waits long; and who has the
- * rights of an administrator in a chat.
- */
+/** People (`users.info`): names and languages, cached for a while; and who administers a chat. */
 import { z } from 'zod';
 import type { Log } from '../../src/protocol/log.ts';
 import { waitAtMost } from '../../src/lib/async/sleep.ts';

@@ -1,7 +1,4 @@
-/**
- * Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed while there was no
- * connection.
- */
+/** Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed in between. */
 import type { ChannelDeps } from '../../src/protocol/channel.ts';
 import { isRetryable } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
@@ -48,10 +45,7 @@ class Position {
     this.#storedUntil = storedUntil;
   }
 
-  /**
-   * The time that the store keeps; from now on it is written there. Sets the clock that all nodes share before it reads
-   * the time that one of them has written. Throws `StoreError`.
-   */
+  /** The time that the store keeps; from now on it is written there. Sets the shared clock first. Throws `StoreError`. */
   async load(key: string, clock: SharedClock, saveEveryMs: number): Promise<number | undefined> {
     await clock.set(() => this.#connections.epochNow());
     const record = await this.#connections.connection(key);

@@ -1,7 +1,4 @@
-/**
- * Renders a Markdown document as Slack's rich text. Slack's `mrkdwn` has no way to write a literal `*`, `_` or
- * backtick; in rich text every text is only text, and Slack prefers it ("Rich text block"). Pure.
- */
+/** Renders Markdown as Slack's rich text, in which, unlike in `mrkdwn`, every character can be written. Pure. */
 import type { List as ListNode, ListItem, Nodes, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../src/protocol/channel.ts';
 import { foldDetails } from '../../src/lib/markdown/details.ts';
@@ -116,10 +113,7 @@ function tableText(node: Table): string {
   return drawTable(rows, node.align ?? []);
 }
 
-/**
- * A list, followed by what its items contain besides text: deeper lists, and code, after which the numbering
- * continues.
- */
+/** A list, followed by what its items contain besides text: deeper lists and code; then the numbering continues. */
 function list(node: ListNode, indent: number, depth: number): Part[] {
   const style = node.ordered === true ? 'ordered' : 'bullet';
   const first = node.ordered === true ? Math.max(1, node.start ?? 1) : 1;

@@ -13,9 +13,7 @@ import { CHAT_ID, TS } from './events.ts';
 import { type Part, plainParts, render } from './render.ts';
 import type { SlackApi } from './web-api.ts';
 
-/**
- * Longest message, in UTF-16 units: above that, Slack's documentation promises no good result ("Truncating content").
- */
+/** Longest message, in UTF-16 units, for which Slack promises a good result ("Truncating content"). */
 export const MAX_LENGTH = 4_000;
 /** Longest text of a notification; `chat.update` accepts 4,000 bytes, escaped. */
 const MAX_TEXT_BYTES = 3_900;
@@ -78,10 +76,7 @@ export class Sending {
     this.#familiar = new Recent(FAMILIAR_MS, MAX_FAMILIAR, epochNow);
   }
 
-  /**
-   * Posts a message (`chat.postMessage`), or applies its text to the message that an earlier attempt with this nonce
-   * has posted. Throws `ChannelError`.
-   */
+  /** Posts a message, or edits the one that an earlier attempt with this nonce has posted. Throws `ChannelError`. */
   async post(place: Place, fields: Fields, nonce: string): Promise<SentMessage> {
     const target = targetOf(place);
     const key = nonceDigest(`${addressOf(place)}\n${nonce}`, 32);

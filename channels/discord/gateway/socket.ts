@@ -157,10 +157,7 @@ class Connection extends WebSocketShard {
   #closing = false;
   #destroyed = false;
 
-  /**
-   * `onRepeatedResume`: Discord has asked to resume, a second time. `onUnanswered`: it has not answered a close with
-   * this code within `closeMs`.
-   */
+  /** `onRepeatedResume`: Discord has asked to resume again. `onUnanswered`: a close went unanswered for `closeMs`. */
   constructor(
     context: IContextFetchingStrategy,
     shardId: number,
@@ -180,10 +177,7 @@ class Connection extends WebSocketShard {
     return this.#resumes > 0 || this.#identified;
   }
 
-  /**
-   * Closes the socket, after its HELLO: a shard does not close a socket that is still connecting. Without a HELLO the
-   * shard gives it up after a minute.
-   */
+  /** Closes the socket after its HELLO: while it is still connecting, a shard does not close it. */
   async close(code: number): Promise<void> {
     this.#closing = true;
     await this.#hello.promise;

@@ -165,10 +165,7 @@ export class Interactions {
     }
   }
 
-  /**
-   * Commits first, then defers. After 1.5 s it defers without waiting for the commit, because Discord shows a command
-   * that is not acknowledged in 3 s as failed; if the commit then fails, the deferred reply says so.
-   */
+  /** Commits, then defers; after 1.5 s it defers first, because Discord waits only 3 s: a failed commit is then the reply. */
   async #answer(
     interaction: InteractionHandle,
     message: InboundMessage,

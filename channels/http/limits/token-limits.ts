@@ -1,7 +1,4 @@
-/**
- * What one token without `admin` may have at once: messages a minute, sessions, running turns. Admins are not limited
- * here.
- */
+/** What one token without `admin` may have at once: messages a minute, sessions, running turns. */
 import { type Caller, hasScope } from '../../../src/protocol/access.ts';
 import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
@@ -44,10 +41,7 @@ interface TokenUse {
   making: Set<SessionKey>;
 }
 
-/**
- * The limits of tokens. What runs is counted here without a query; the store is asked only when a token seems to be at
- * its limit.
- */
+/** The limits of tokens; the store is asked only when a token seems to be at its limit. */
 export class TokenLimits {
   readonly #limits: HttpLimits;
   readonly #gateway: GatewayApi;
@@ -146,10 +140,7 @@ export class TokenLimits {
     }
   }
 
-  /**
-   * Counts a session that is made without a message: like a message, and among the token's sessions. Returns the
-   * function that ends it.
-   */
+  /** Counts a session made without a message as a message and a session. Returns the function that ends it. */
   async beginSession(caller: Caller, key: SessionKey): Promise<() => void> {
     if (hasScope(caller, 'admin')) return () => undefined;
     const usage = this.#useOf(caller);
@@ -191,10 +182,7 @@ export class TokenLimits {
     throw new HttpError(429, 'rate_limited', text, { retryAfterMs });
   }
 
-  /**
-   * Reserves a place for a turn in a session, or for a completion without one. A session with a running turn may take
-   * further messages: they wait behind it.
-   */
+  /** Reserves a place for a turn or a completion. In a session with a running turn, messages wait behind it. */
   async #reserveTurn(usage: TokenUse, key: SessionKey | undefined): Promise<void> {
     const { turnsPerToken } = this.#limits;
     const all = Math.max(1, Math.floor(this.#gateway.turnConcurrency * (1 - RESERVED_TURNS)));

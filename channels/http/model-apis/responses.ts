@@ -227,10 +227,7 @@ function requestFields(body: ResponseBody): ResponseHead['asked'] {
   };
 }
 
-/**
- * The conversation of a request without a session: what it continues by id, and its own items with those that it refers
- * to. Throws `HttpError` 400 or 404 that names an id which is not stored, `StoreError`.
- */
+/** The conversation of a request without a session. Throws `HttpError` 400 or 404 for an id not stored, `StoreError`. */
 async function wholeInput(
   { gateway }: HandlerDeps,
   { tokenId }: Caller,

@@ -1,7 +1,4 @@
-/**
- * The routes of a session's files: a file comes before the message that names it, and anyone who may read the session
- * may fetch it.
- */
+/** The routes of a session's files: a file comes before the message that names it; readers of the session may fetch it. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -172,10 +169,7 @@ function headersOf({ mimeType, name }: ReadableFile): Record<string, string> {
   };
 }
 
-/**
- * Reads the headers of a request for a file of that many bytes. Several ranges at once, other units and malformed ranges get
- * the whole, as the RFC allows. Never throws.
- */
+/** Reads the headers of a request for a file of that many bytes. Several or malformed ranges get all. Never throws. */
 function selectionOf({ headers, method }: IncomingMessage, etag: string, bytes: number): Selection {
   const cachedTags = headers['if-none-match'];
   if (cachedTags !== undefined && matches(cachedTags, etag)) return { status: 304 };

@@ -19,16 +19,10 @@ export interface PollTiming {
   longPollMs: number;
   /** A poll that takes longer is aborted and repeated. */
   stallMs: number;
-  /**
-   * First and longest wait after a failure. With this cap, polling resumes within 35 s after a competing poller (409)
-   * has stopped.
-   */
+  /** First and longest wait after a failure: polling resumes within 35 s after a competing poller (409) has stopped. */
   backoffMs: number;
   backoffCapMs: number;
-  /**
-   * How long a refused token is retried like that before the channel is dead, and the wait between retries from then
-   * on.
-   */
+  /** How long a refused token is retried like that before the channel is dead, and the wait between later retries. */
   deadAfterMs: number;
   deadIntervalMs: number;
   /** Minimum time between two checks whether the owners have changed. */
