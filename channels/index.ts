@@ -2,10 +2,7 @@
 import type { ChannelManifest } from '../src/protocol/channel.ts';
 import { loadManifests } from '../src/protocol/channel-manifest.ts';
 
-/**
- * The manifests of all channels, in the order in which health and help list them. Every command loads the list first: none
- * begins when a manifest is missing or malformed.
- */
+/** The manifests of all channels, in the order of health and help; a missing or malformed one stops every command. */
 export const channels: readonly ChannelManifest[] = await loadManifests([
   import('./http/manifest.ts'),
   import('./telegram/manifest.ts'),

@@ -1,6 +1,7 @@
 /** Downloads files that people send, as streams, with a fresh link if the old one has expired. */
 import { DefaultRestOptions, Routes } from 'discord.js';
 import { z } from 'zod';
+import { lostFile } from '../../src/protocol/channel-parts.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { Media } from '../../src/protocol/media.ts';
 import { Attachment, type MessagePlace, readReference } from './receiving/message-parts.ts';
@@ -36,18 +37,18 @@ export class FileDownload {
   /** Throws `ChannelError`; so does the stream. */
   async open(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const reference = readReference(media.url);
-    if (reference === undefined) throw lostFile();
+    if (reference === undefined) throw lostFile('Discord');
     const silence = new Silence(this.#silenceMs, signal);
     try {
       const first = await this.#get(reference.url, silence);
       if (first.status === 200) return readBytes(first, silence);
       await discard(first);
-      if (reference.of === undefined) throw lostFile();
+      if (reference.of === undefined) throw lostFile('Discord');
       const link = await this.#freshLink(reference.url, reference.of, signal);
       const second = await this.#get(link, silence);
       if (second.status === 200) return readBytes(second, silence);
       await discard(second);
-      throw lostFile();
+      throw lostFile('Discord');
     } catch (error) {
       silence.end();
       throw error;
@@ -56,7 +57,7 @@ export class FileDownload {
 
   /** The answer with status 200, or one that says that the link has expired. */
   async #get(url: URL, silence: Silence): Promise<Answer> {
-    if (!this.#isFileServer(url)) throw lostFile();
+    if (!this.#isFileServer(url)) throw lostFile('Discord');
     let answer: Answer;
     try {
       const { signal } = silence;
@@ -71,7 +72,7 @@ export class FileDownload {
       const retryAfterMs = Math.max(1, Number(answer.headers.get('retry-after')) || 1) * 1_000;
       throw rateLimited(retryAfterMs);
     }
-    if (answer.status < 500) throw lostFile();
+    if (answer.status < 500) throw lostFile('Discord');
     throw channelUnavailable(`Discord answered the request for the file with status ${answer.status}.`);
   }
 
@@ -86,13 +87,13 @@ export class FileDownload {
     const answer = await this.#rest
       .get(Routes.channelMessage(channelId, messageId), `message ${channelId}`, signal)
       .catch((error: unknown) => {
-        if (error instanceof ChannelError && !error.retryable) throw lostFile(error);
+        if (error instanceof ChannelError && !error.retryable) throw lostFile('Discord', error);
         throw error;
       });
     const { attachments = [], message_snapshots: snapshots } = WithFiles.safeParse(answer).data ?? {};
     const files = [...attachments, ...(snapshots ?? []).flatMap(({ message }) => message.attachments)];
     const link = files.map(({ url }) => URL.parse(url)).find((url) => url?.pathname === old.pathname);
-    if (!link) throw lostFile();
+    if (!link) throw lostFile('Discord');
     return link;
   }
 }
@@ -139,10 +140,6 @@ class Silence {
   end(): void {
     clearTimeout(this.#timer);
   }
-}
-
-function lostFile(cause?: unknown): ChannelError {
-  return new ChannelError('rejected', 'Discord no longer has this file. Please send it again.', { cause });
 }
 
 function cutOff(cause: unknown): ChannelError {

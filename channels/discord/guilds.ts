@@ -37,10 +37,7 @@ export class Guilds {
     this.#botRoles = new TtlCache(REMEMBERED_MS, MAX_GUILDS, epochNow);
   }
 
-  /**
-   * The role that Discord creates for a bot in each server: a mention of it is a mention of the bot. Undefined for
-   * none, and while Discord does not answer. Never throws.
-   */
+  /** The role that Discord creates for a bot in each server; undefined for none, and while Discord is silent. Never throws. */
   async botRole(guildId: string, botId: string): Promise<string | undefined> {
     const cached = this.#botRoles.get(guildId);
     if (cached !== undefined) return cached || undefined;
@@ -64,10 +61,7 @@ export class Guilds {
     return Member.safeParse(answer).data?.roles;
   }
 
-  /**
-   * Whether a person owns the server of a channel, or has a role with Administrator or Manage Server: it may decide
-   * what the server's other chats are. Throws `ChannelError`.
-   */
+  /** Whether a person owns the server of a channel, or has Administrator or Manage Server there. Throws `ChannelError`. */
   async isAdmin(place: Place, userId: string): Promise<boolean> {
     const channelId = channelIdOf({ ...place, threadId: undefined });
     const guildId = readChannel(await this.#read(Routes.channel(channelId), 'channel'))?.guildId;

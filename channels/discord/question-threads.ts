@@ -37,11 +37,7 @@ export class QuestionThreads {
     return !hasThread(message) && (channels[message.channel_id] ?? all);
   }
 
-  /**
-   * Opens the thread of a question; returns its id. If repeated, finds the thread
-   * that this bot has opened before. Undefined where no thread is possible: the question is then answered in its
-   * channel. Never throws.
-   */
+  /** Opens or finds the thread of a question; returns its id. Undefined where no thread is possible. Never throws. */
   async open(message: RawMessage, text: string, isOwn: () => Promise<boolean>): Promise<string | undefined> {
     const { channel_id: channelId, id, author } = message;
     const unnamed = (await sayToPerson(this.#languages, `discord:${author.id}`))('thread.unnamed');

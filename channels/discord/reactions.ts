@@ -4,23 +4,21 @@ import { z } from 'zod';
 import type { AskedQuestion } from '../../src/protocol/delivery.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import type { Log } from '../../src/protocol/log.ts';
-import { SingleReactions, type StateReactions } from '../../src/protocol/channel-parts.ts';
+import { SingleReactions, STATE_EMOJIS, unlessForbidden } from '../../src/protocol/channel-parts.ts';
 import { type ChannelLanguages, sayToPerson } from '../../src/protocol/texts/languages.ts';
+import { Recent } from '../../src/lib/recent.ts';
 import { isGone } from './errors.ts';
 import type { DiscordRest } from './rest.ts';
 import { channelIdOf, contentOfText, messageId } from './sending.ts';
 
-/** The reactions that show the state of a question. */
-const REACTIONS: StateReactions = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
-
 /** Shows the state of a question by a reaction; people see one at a time. `monotonicNow`: milliseconds. */
 export function questionReactions(rest: DiscordRest, monotonicNow: () => number): SingleReactions {
   return new SingleReactions({
-    reactions: REACTIONS,
-    add: (question, emoji) => react(rest, 'put', question, emoji),
+    reactions: STATE_EMOJIS,
+    add: (question, emoji) => unlessForbidden(react(rest, 'put', question, emoji)),
     takeAway: async (question, emoji) => {
       try {
-        await react(rest, 'delete', question, emoji);
+        await unlessForbidden(react(rest, 'delete', question, emoji));
       } catch (error) {
         // A reaction that is gone, or never existed, counts as removed.
         if (!(error instanceof ChannelError) || error.code === 'rate_limited' || error.retryable) throw error;
@@ -30,7 +28,7 @@ export function questionReactions(rest: DiscordRest, monotonicNow: () => number)
   });
 }
 
-/** Adds or removes a reaction of the bot. Throws `ChannelError`, `rejected` if the bot may not react. */
+/** Adds or removes a reaction of the bot. Throws `ChannelError`. */
 async function react(
   rest: DiscordRest,
   method: 'put' | 'delete',
@@ -42,21 +40,14 @@ async function react(
     const path = Routes.channelMessageOwnReaction(channelId, id, emoji);
     await rest.call({ method, path, bucket: `react ${channelId}` });
   };
-  try {
-    const inside = channelIdOf(question);
-    // A thread has the id of the message that started it: this message is in the thread's channel, or
-    // inside the thread if the channel is a forum.
-    const first = threadId === id ? channelIdOf({ ...question, threadId: undefined }) : inside;
-    await call(first).catch(async (error: unknown) => {
-      if (first === inside || !isElsewhere(error)) throw error;
-      await call(inside);
-    });
-  } catch (error) {
-    // A missing permission stays missing for a while: the bot leaves the chat alone.
-    if (error instanceof ChannelError && error.code === 'blocked')
-      throw new ChannelError('rejected', error.message, { cause: error.cause });
-    throw error;
-  }
+  const inside = channelIdOf(question);
+  // A thread has the id of the message that started it: this message is in the thread's channel, or inside the
+  // thread if the channel is a forum.
+  const first = threadId === id ? channelIdOf({ ...question, threadId: undefined }) : inside;
+  await call(first).catch(async (error: unknown) => {
+    if (first === inside || !isElsewhere(error)) throw error;
+    await call(inside);
+  });
 }
 
 function isElsewhere(error: unknown): boolean {
@@ -81,7 +72,7 @@ export class MutedNotice {
   readonly #log: Log;
   readonly #languages: ChannelLanguages;
   /** The newest question in each channel. */
-  readonly #questions = new Map<string, Question>();
+  readonly #questions = new Recent<Question>(Number.POSITIVE_INFINITY, MAX_QUESTIONS, () => 0);
 
   constructor(rest: DiscordRest, log: Log, languages: ChannelLanguages) {
     this.#rest = rest;
@@ -91,10 +82,7 @@ export class MutedNotice {
 
   /** Records a message that will be answered. */
   remember(channelId: string, question: Question): void {
-    this.#questions.delete(channelId);
     this.#questions.set(channelId, question);
-    const oldest = this.#questions.keys().next();
-    if (this.#questions.size > MAX_QUESTIONS && oldest.done !== true) this.#questions.delete(oldest.value);
   }
 
   /** Tells the person who asked last in a channel that the bot may not write there. Never throws. */

@@ -13,6 +13,7 @@ import type {
 } from 'mdast';
 import type { Rendered } from '../../src/protocol/channel.ts';
 import { type Details, foldDetails } from '../../src/lib/markdown/details.ts';
+import { textBelow } from '../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { drawTable } from '../../src/lib/markdown/text-table.ts';
 
@@ -66,7 +67,8 @@ function blocks(nodes: readonly RootContent[], scope: Scope): string {
 
 /** Discord cannot fold anything: details become a quote below their summary. A spoiler could not contain code. */
 function details({ summary, children }: Details, scope: Scope): string {
-  if (scope.depth >= MAX_DEPTH) return literal(children.map(textIn).join(' '), scope);
+  if (scope.depth >= MAX_DEPTH)
+    return literal(children.map((child) => textBelow(child, '')).join(' '), scope);
   const title: RootContent[] = summary.length === 0 ? [] : [{ type: 'strong', children: summary }];
   return quote([...title, ...children], { ...scope, depth: scope.depth + 1 });
 }
@@ -77,7 +79,7 @@ function quote(nodes: readonly RootContent[], scope: Scope): string {
 }
 
 function block(node: RootContent, outer: Scope): string {
-  if (outer.depth >= MAX_DEPTH) return literal(textIn(node), outer);
+  if (outer.depth >= MAX_DEPTH) return literal(textBelow(node, ''), outer);
   const scope = { ...outer, depth: outer.depth + 1 };
   switch (node.type) {
     case 'paragraph':
@@ -160,7 +162,7 @@ function phrases(nodes: readonly Nodes[], scope: Scope): string {
 }
 
 function phrase(node: Nodes, outer: Scope): string {
-  if (outer.depth >= MAX_DEPTH) return literal(textIn(node), outer);
+  if (outer.depth >= MAX_DEPTH) return literal(textBelow(node, ''), outer);
   const scope = { ...outer, depth: outer.depth + 1 };
   switch (node.type) {
     case 'text':
@@ -213,13 +215,6 @@ function holds(node: Nodes, marker: string): boolean {
   return false;
 }
 
-/** The text of a node without any structure. */
-function textIn(node: Nodes): string {
-  let text = '';
-  for (const one of within(node)) if ('value' in one) text += one.value;
-  return text;
-}
-
 /** A node and all its descendants, in reading order, without recursion. */
 function* within(node: Nodes): Generator<Nodes> {
   const open: Nodes[] = [node];
@@ -241,10 +236,7 @@ function link(text: (scope: Scope) => string, url: string, scope: Scope): string
   return bare.includes('://') ? `${label} (<${target}>)` : maskedLink(label, target);
 }
 
-/**
- * Makes text appear literally: no mark, no spoiler, no mention, no custom emoji, no date. Puts addresses in `<…>`:
- * Discord would link them anyway, and would read an escape after one as part of it.
- */
+/** Makes text appear literally. Addresses go into `<…>`: Discord would link them anyway, and read an escape as part of them. */
 function escapeText(text: string): string {
   let escaped = '';
   let from = 0;

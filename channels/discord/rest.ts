@@ -31,10 +31,7 @@ class TokenCheck {
     this.#call = call;
   }
 
-  /**
-   * Lets a call pass while the token is good, and asks Discord again when it is time to. Throws
-   * `ChannelError('unauthorized')`.
-   */
+  /** Lets a call pass while the token is good; asks Discord again when it is time. Throws `ChannelError('unauthorized')`. */
   async admit(): Promise<void> {
     if (this.#refusals.state === undefined) return;
     if (this.#refusals.leftMs === 0) await this.#verify();

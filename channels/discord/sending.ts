@@ -1,14 +1,14 @@
 /** Sends and edits messages and shows typing in Discord's channels, over REST. */
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { ButtonStyle, ComponentType, MessageFlags, Routes } from 'discord.js';
 import { z } from 'zod';
 import type { OutboundFile, OutboundPart } from '../../src/protocol/channel.ts';
+import { nonceDigest } from '../../src/protocol/channel-parts.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { Button, Place } from '../../src/protocol/message.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { TtlCache } from '../../src/lib/ttl-cache.ts';
-import { isAnswerLost, lacksPermission, toChannelError, toEditError } from './errors.ts';
+import { isAnswerLost, isGone, lacksPermission, toChannelError, toEditError } from './errors.ts';
 import { render } from './render.ts';
 import type { DiscordRest, UploadFile } from './rest.ts';
 
@@ -65,7 +65,7 @@ export class Sending {
     const isReply = replyTo !== undefined && replyTo !== place.threadId && /^\d{1,20}$/.test(replyTo);
     const body = {
       ...content,
-      nonce: nonceOf(channelId, nonce),
+      nonce: nonceDigest(`${channelId}\n${nonce}`, NONCE_LENGTH),
       enforce_nonce: true,
       ...(isReply && { message_reference: { message_id: replyTo, fail_if_not_exists: false } }),
     };
@@ -138,7 +138,7 @@ export async function unlessGone(deletion: Promise<unknown>): Promise<void> {
   try {
     await deletion;
   } catch (error) {
-    if (!(error instanceof ChannelError) || error.code !== 'message_gone') throw error;
+    if (!isGone(error)) throw error;
   }
 }
 
@@ -180,15 +180,7 @@ function rowsOf(buttons: readonly Button[]): object[] {
   }));
 }
 
-/** Deterministic, so that a repeat after a restart is the same request. */
-function nonceOf(channelId: string, nonce: string): string {
-  return createHash('sha256').update(`${channelId}\n${nonce}`).digest('base64url').slice(0, NONCE_LENGTH);
-}
-
-/**
- * The Discord channel of a place; a thread is a channel of its own. Only digits may enter a path: an address from
- * elsewhere could otherwise reach another route.
- */
+/** The Discord channel of a place; a thread is one of its own. Only digits may enter a path, lest it reach another route. */
 export function channelIdOf({ chatId, threadId }: Place): string {
   const id = threadId ?? chatId;
   if (/^\d{1,20}$/.test(id)) return id;
@@ -245,10 +237,7 @@ function oggSeconds(bytes: Buffer): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/**
- * The refusal of one form, after which another may succeed; throws every other error. Files need a separate
- * permission: a channel that accepts the bot's texts may refuse them.
- */
+/** The refusal of one form, after which another may succeed, as files need their own permission; throws every other error. */
 export function fileRefusal(error: unknown): ChannelError {
   const failure = toChannelError(error);
   if (failure.code === 'rejected') return failure;

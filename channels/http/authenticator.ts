@@ -3,13 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { type Caller, hasScope, type Scope } from '../../src/protocol/access.ts';
 import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
+import { Recent } from '../../src/lib/recent.ts';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from './config.ts';
 import { HttpError } from './errors.ts';
+import { type Bucket, takeOne } from './limits/token-limits.ts';
 
-/**
- * Identifies callers by their token, and checks its scopes. It reads only the `Authorization` header. Every token is looked
- * up before anything is counted: the right token gets in, whatever others send from the same address.
- */
+/** Identifies callers by the token in `Authorization`, which is looked up before anything is counted; checks its scopes. */
 export class Authenticator {
   readonly #gateway: GatewayApi;
   readonly #wrongTokens: WrongTokens;
@@ -54,16 +53,9 @@ function unauthorized(message: string): HttpError {
   return new HttpError(401, 'invalid_api_key', message, { param: 'authorization' });
 }
 
-const MINUTE_MS = 60_000;
-
-interface Bucket {
-  left: number;
-  at: number;
-}
-
 /** A token bucket per address. */
 export class WrongTokens {
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Recent<Bucket>(Number.POSITIVE_INFINITY, MAX_LIMITED_ADDRESSES, () => 0);
   readonly #monotonicMs: () => number;
 
   constructor(monotonicMs: () => number = () => performance.now()) {
@@ -72,10 +64,10 @@ export class WrongTokens {
 
   /** Counts one; returns undefined while the address is within its limit, else the milliseconds until it is again. */
   count(address: string): number | undefined {
-    const bucket = this.#refilled(address);
-    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * MINUTE_MS) / WRONG_TOKENS_PER_MINUTE);
-    bucket.left -= 1;
-    return undefined;
+    const now = this.#monotonicMs();
+    const bucket = this.#buckets.get(address) ?? { left: WRONG_TOKENS_PER_MINUTE, at: now };
+    this.#buckets.set(address, bucket);
+    return takeOne(bucket, WRONG_TOKENS_PER_MINUTE, now);
   }
 
   /** The error for a wrong `what` from this address: `error`, or 429 while there are too many of them. Counts it. */
@@ -89,22 +81,5 @@ export class WrongTokens {
   /** Number of addresses remembered. */
   get size(): number {
     return this.#buckets.size;
-  }
-
-  #refilled(address: string): Bucket {
-    const now = this.#monotonicMs();
-    const previous = this.#buckets.get(address) ?? { left: WRONG_TOKENS_PER_MINUTE, at: now };
-    const gained = ((now - previous.at) * WRONG_TOKENS_PER_MINUTE) / MINUTE_MS;
-    const bucket = { left: Math.min(WRONG_TOKENS_PER_MINUTE, previous.left + gained), at: now };
-    // A map keeps insertion order, so the first key is the least recently used.
-    this.#buckets.delete(address);
-    this.#buckets.set(address, bucket);
-    if (this.#buckets.size > MAX_LIMITED_ADDRESSES) {
-      for (const oldest of this.#buckets.keys()) {
-        this.#buckets.delete(oldest);
-        break;
-      }
-    }
-    return bucket;
   }
 }

@@ -15,10 +15,7 @@ import type { LargeBodies } from './limits/bodies.ts';
 import { checkFields } from './model-apis/fields.ts';
 import type { ServedRoute } from './route.ts';
 
-/**
- * The body of a request, as its route reads it: fields that its schema does not know, `__proto__` among them, are dropped.
- * Throws `HttpError` 415, 413, 408 or 400, naming the field.
- */
+/** The body of a request, with the fields that its schema knows. Throws `HttpError` 415, 413, 408 or 400, naming the field. */
 export async function readBody<Body>(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -122,10 +119,7 @@ function readText(
   });
 }
 
-/**
- * The body as it arrives, for bodies that are not held in memory; the connection stays open for the answer. Throws
- * `HttpError` 408 when the sender goes silent, and 400 when it disconnects.
- */
+/** The body as a stream; the connection stays open. Throws `HttpError` 408 if the sender is silent, 400 if it disconnects. */
 export async function* bodyChunks(incoming: IncomingMessage): AsyncGenerator<Uint8Array> {
   const body: AsyncIterator<Buffer> = incoming.iterator({ destroyOnReturn: false });
   try {

@@ -5,9 +5,12 @@ import { BlockList, createServer, isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
 
-const SUBJECT = 'Port';
 /** Addresses that mean all interfaces; this machine reaches itself by loopback. */
 const ANY = new Set(['0.0.0.0', '::']);
+
+function finding(level: Finding['level'], text: string, remedy?: string): Finding {
+  return { subject: 'Port', level, text, ...(remedy !== undefined && { remedy }) };
+}
 
 /** Opens the port briefly unless a gateway holds it. Never throws. */
 export async function portFindings(
@@ -15,34 +18,23 @@ export async function portFindings(
   { signal, running }: CheckContext,
 ): Promise<Finding[]> {
   const place = `${host}:${port}`;
-  if (port === 0)
-    return [{ subject: SUBJECT, level: 'ok', text: 'PORT=0: the gateway takes any free port.' }];
+  const otherPort = 'set PORT to another port, such as 8081';
+  if (port === 0) return [finding('ok', 'PORT=0: the gateway takes any free port.')];
   const code = await refusalOf(host, port);
-  if (code === undefined) {
-    const text = running
-      ? `${place} is free, though a gateway runs: it listens elsewhere.`
-      : `${place} is free.`;
-    return [{ subject: SUBJECT, level: running ? 'warning' : 'ok', text }];
-  }
+  if (code === undefined && !running) return [finding('ok', `${place} is free.`)];
+  if (code === undefined)
+    return [finding('warning', `${place} is free, though a gateway runs: it listens elsewhere.`)];
   if (code === 'EADDRINUSE' && (await isParley(ANY.has(host) ? '127.0.0.1' : host, port, signal))) {
-    if (running) return [{ subject: SUBJECT, level: 'ok', text: `A gateway answers at ${place}.` }];
-    const text = `A gateway with another GATEWAY_HOME holds ${place}.`;
-    return [{ subject: SUBJECT, level: 'error', text, remedy: 'set PORT to another port, such as 8081' }];
+    if (running) return [finding('ok', `A gateway answers at ${place}.`)];
+    return [finding('error', `A gateway with another GATEWAY_HOME holds ${place}.`, otherPort)];
   }
   const reasons: Record<string, string> = {
     EADDRINUSE: 'is in use by another program',
     EACCES: 'is not for this user: ports below 1024 belong to root',
     EADDRNOTAVAIL: 'is not an address of this machine',
   };
-  const remedy = code === 'EADDRNOTAVAIL' ? 'correct HOST' : 'set PORT to another port, such as 8081';
-  return [
-    {
-      subject: SUBJECT,
-      level: 'error',
-      text: `${place} ${reasons[code] ?? `cannot be opened (${code})`}.`,
-      remedy,
-    },
-  ];
+  const text = `${place} ${reasons[code] ?? `cannot be opened (${code})`}.`;
+  return [finding('error', text, code === 'EADDRNOTAVAIL' ? 'correct HOST' : otherPort)];
 }
 
 /** Why the port cannot be opened; undefined when it can. */
@@ -73,9 +65,7 @@ async function isParley(host: string, port: number, signal: AbortSignal): Promis
   }
 }
 
-/**
- * Networks that cannot be reached from the Internet (RFC 6890, with loopback and the shared space that Tailscale uses).
- */
+/** Networks that the Internet cannot reach (RFC 6890, with loopback and the shared space that Tailscale uses). */
 const PRIVATE: [address: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['10.0.0.0', 8, 'ipv4'],
   ['100.64.0.0', 10, 'ipv4'],
@@ -88,9 +78,7 @@ const PRIVATE: [address: string, prefix: number, family: 'ipv4' | 'ipv6'][] = [
   ['fe80::', 10, 'ipv6'],
 ];
 
-/**
- * A warning for each network that includes machines other than the operator's; none for single addresses. Never throws.
- */
+/** A warning for each network with machines other than the operator's; none for single addresses. Never throws. */
 export function proxyFindings(trustedProxies: readonly string[]): Finding[] {
   return trustedProxies.flatMap((network): Finding[] => {
     const [address = '', prefixText] = network.split('/');

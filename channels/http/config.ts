@@ -1,37 +1,56 @@
 /** The HTTP channel's settings, and its fixed limits. */
+import { z } from 'zod';
+import { isNetwork } from './limits/client-address.ts';
 
-/** Settings of the channel, checked by its manifest. */
-export interface HttpConfig {
-  /** Address to listen on. */
+/** A limit of a token or an address. */
+const limit = (fallback: number, meaning: string) =>
+  z.int().min(1).max(1_000_000).default(fallback).describe(meaning);
+
+/** `channels.http` of config.json. */
+export const settings = z.strictObject({
+  /** As browsers send them. */
+  allowedOrigins: z
+    .array(z.url())
+    .default([])
+    .describe('other web pages that may call, such as `https://chat.example.org`'),
+  /** With the port, unless it is the scheme's default. */
+  allowedHosts: z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      'names the gateway answers to besides loopback and `HOST`, such as `chat.example.org` behind a proxy',
+    ),
+  trustedProxies: z
+    .array(z.string().refine(isNetwork, 'must be an address or a network such as 10.0.0.0/8'))
+    .max(100)
+    .default([])
+    .describe(
+      'addresses or networks of proxies in front of the gateway, such as `["10.0.0.2"]`; only of these is `X-Forwarded-For` trusted, for limits per address, and the header of `proxySignIn`',
+    ),
+  /** Admins have no such limits, and a reserve of what all share. */
+  limits: z
+    .strictObject({
+      socketsPerAddress: limit(2_048, 'connections of one address that have carried no valid token'),
+      socketsPerToken: limit(2_048, 'connections of one token; past it, idle ones close'),
+      streamsPerToken: limit(1_024, 'open streams of one token'),
+      /** Completions without a session count as well. */
+      turnsPerToken: limit(128, 'sessions of one token that may have a running turn at a time'),
+      sessionsPerToken: limit(5_000, 'sessions that one token may own'),
+      /** Also how many it may send at once. */
+      messagesPerMinute: limit(1_200, 'messages one token may send in a minute'),
+    })
+    .prefault({}),
+});
+
+/** The settings with what comes from the environment. */
+export interface HttpConfig extends z.output<typeof settings> {
   host: string;
-  /** Port to listen on, 0 = any free one. */
+  /** 0 = any free one. */
   port: number;
-  /** Browser origins that may call besides the gateway's own page, as browsers send them: `https://chat.example.org`. */
-  allowedOrigins: string[];
-  /** `Host` values that are answered besides loopback and `host`, with the port unless it is the scheme's default. */
-  allowedHosts: string[];
-  /** Addresses and networks of proxies whose `X-Forwarded-For` names the client. */
-  trustedProxies: string[];
-  limits: HttpLimits;
 }
 
-/**
- * What one address or one token without `admin` may use. Admins have no such limits, and a reserve of what all share.
- */
-export interface HttpLimits {
-  /** Connections of an address that have carried no valid token. */
-  socketsPerAddress: number;
-  /** Connections of a token. */
-  socketsPerToken: number;
-  /** Open streams of a token. */
-  streamsPerToken: number;
-  /** Sessions in which a token has a running turn, and completions without a session, together. */
-  turnsPerToken: number;
-  /** Sessions of a token. */
-  sessionsPerToken: number;
-  /** Messages of a token per minute, which is also how many it may send at once. */
-  messagesPerMinute: number;
-}
+/** What one address or one token without `admin` may use. */
+export type HttpLimits = HttpConfig['limits'];
 
 /** Largest request body, in bytes. */
 export const MAX_BODY_BYTES = 1024 * 1024;

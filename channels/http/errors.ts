@@ -75,10 +75,7 @@ export function badQuery(param: string, requirement: string): HttpError {
   return new HttpError(400, 'invalid_query', `"${param}" must be ${requirement}.`, { param });
 }
 
-/**
- * Of gateway error codes: the HTTP status, the invalid field, and OpenAI's name for the code, which its clients check. Any
- * other code is an internal error, 500.
- */
+/** Of gateway error codes: the status, the invalid field, and OpenAI's name. Any other code is an internal error, 500. */
 const CODES: Readonly<Record<string, [status: number, param?: string, openAi?: string]>> = {
   bad_address: [400],
   bad_code: [400],
@@ -138,17 +135,13 @@ const CODES: Readonly<Record<string, [status: number, param?: string, openAi?: s
   timeout_chunk: [504],
 };
 
-/**
- * The model server refuses the gateway, which only its operator can change: a repeated request would fail the same way.
- */
+/** The model server refuses the gateway; only its operator can change that, so repeating the request is useless. */
 const REFUSES_GATEWAY = new Set(['quota_exceeded', 'unauthorized']);
 
 /** The names that fields of the contracts have in the body of a route. */
 export type FieldNames = Readonly<Record<string, string>>;
 
-/**
- * Any error as an `HttpError`, worded for its reader; what is not a `GatewayError` reveals no details. Never throws.
- */
+/** Any error as an `HttpError`, worded for its reader; only a `GatewayError` reveals details. Never throws. */
 export function toHttpError(
   error: unknown,
   reader: ErrorReader = 'person',
@@ -171,10 +164,7 @@ export function toHttpError(
   });
 }
 
-/**
- * The error for a turn that failed or was interrupted, with a status that depends on the cause. A repeated request
- * would add a message.
- */
+/** The error for a turn that failed or was interrupted; no retry, because a repeated request would add a message. */
 export function endedTurn(
   reason: TurnEndReason,
   explanation: string,

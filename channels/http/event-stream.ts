@@ -211,10 +211,7 @@ function isSameCall(one: DeltaEvent, other: DeltaEvent): boolean {
   );
 }
 
-/**
- * Passes each event on once: a batch from another node may repeat events of the replay. A snapshot has the number of
- * the last event it covers, which may have been passed on already.
- */
+/** Passes each event on once. Batches from other nodes repeat events, and a snapshot may cover the last ones passed on. */
 export function eachOnce(next: (event: AgentEvent) => void): (event: AgentEvent) => void {
   let lastEpoch = 0;
   let lastSeq = 0;

@@ -102,6 +102,17 @@ export function keyOf(c: HttpContext): SessionKey {
   return readableKey(c.req.param('key') ?? '');
 }
 
+/** What `act` does or reads in the session that the request's address names. Throws `HttpError` 404 for undefined. */
+export async function inSession<Result>(
+  c: HttpContext,
+  act: (caller: Caller, key: SessionKey) => Promise<Result | undefined>,
+): Promise<Result> {
+  const key = keyOf(c);
+  const result = await act(c.get('caller'), key);
+  if (result === undefined) throw noSession(key);
+  return result;
+}
+
 function badSessionId(param: string): HttpError {
   const text = 'A session id is 1 to 64 characters of A-Z, a-z, 0-9, "_" and "-".';
   return new HttpError(400, 'bad_session_id', text, { param });
@@ -152,10 +163,7 @@ export const MAX_END_USER = 512;
 
 const name = z.string().min(1).max(MAX_END_USER);
 
-/**
- * The field as a digest, undefined without one: any characters, e-mail addresses too, and nothing of them is stored. An
- * object, as some clients send it, counts by its `id`.
- */
+/** The field as a digest: any characters, and nothing of them is stored. An object, as some clients send, counts by its `id`. */
 export const endUserSchema = z
   .union([name, z.looseObject({ id: name })], {
     error: `must be the name of an end user, 1 to ${MAX_END_USER} characters, or an object with such an "id"`,

@@ -105,9 +105,7 @@ const CAPABILITIES = usualCapabilities({
   rates: steadyRates({ callsPerSecond: 1, editIntervalMs: 0 }),
 });
 
-/**
- * Returns the function that starts a server: limits of tokens and addresses outlive it. It throws what `listen` throws.
- */
+/** Returns the function that starts a server: limits outlive it. It throws what `listen` throws. */
 function prepare(config: HttpConfig, deps: HttpDeps, clock: Clock): (receive: Receive) => Promise<Running> {
   const { gateway } = deps;
   const addresses = clientAddresses(config.trustedProxies);

@@ -51,10 +51,7 @@ export class OpenStreams {
     return this.keep(owner, outgoing, make);
   }
 
-  /**
-   * Keeps what `make` returns until `closing` closes. Throws `HttpError` 429 when too many are open; the last places
-   * are for admins.
-   */
+  /** Keeps what `make` returns until `closing` closes. Throws `HttpError` 429 at the limit; the last places are for admins. */
   keep<Stream extends KeptStream>(
     { caller }: StreamOwner,
     closing: EventEmitter,

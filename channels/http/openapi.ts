@@ -74,14 +74,13 @@ function describe(route: Route, names: readonly string[], schemas: Json): Json {
     description,
     schema: { type: 'string' },
   }));
-  const isOpen = route.scope === undefined;
+  const withToken = route.token === 'optional' ? [{}, { token: [] }] : [{ token: [] }];
   return {
     operationId: operationId(route.method, route.path),
     tags: [tag],
     summary,
     description,
-    ...(isOpen && { security: [] }),
-    ...(!isOpen && { security: route.token === 'optional' ? [{}, { token: [] }] : [{ token: [] }] }),
+    security: route.scope === undefined ? [] : withToken,
     ...(route.scope !== undefined && { 'x-scope': route.scope }),
     parameters: [...inPath, ...inQuery],
     ...(body !== undefined && {

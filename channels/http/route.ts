@@ -70,10 +70,7 @@ interface RouteHandler<Body> {
   carriesFiles?: true;
   /** The fields that the body may have: others, and refused ones, are an error. */
   fields?: FieldTable;
-  /**
-   * Answers one request. `read` returns the checked body and throws `HttpError` for an invalid one. What a handler throws
-   * becomes an error answer, unless something was sent already.
-   */
+  /** Answers one request. `read` checks the body and throws `HttpError`. What a handler throws becomes an error answer. */
   handle(c: HttpContext, deps: HandlerDeps, read: () => Promise<Body>): Response | Promise<Response>;
 }
 
@@ -123,10 +120,7 @@ export const TAGS = {
   administration: 'What needs the scope `admin`',
 };
 
-/**
- * Returns what makes the records of routes about one thing: method, address, the scope that a token needs, and the rest. The
- * type of `read` follows from `body`.
- */
+/** Returns what makes the records of routes about one thing. The type of `read` follows from `body`. */
 export function routeOf(tag: Route['tag']) {
   return <Body>(
     method: Route['method'],

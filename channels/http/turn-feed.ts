@@ -136,10 +136,7 @@ export class TurnFeed {
     else this.#apply(event, this.#reader);
   }
 
-  /**
-   * False for an event that was seen before. Detects lost events by their numbers; a snapshot has the number of the
-   * last event it covers.
-   */
+  /** False for an event seen before. Detects lost events by their numbers; a snapshot has that of the last event it covers. */
   #advance({ type, epoch, eventSeq }: AgentEvent): boolean {
     if (epoch === undefined || eventSeq === undefined) return true;
     const lastEpoch = this.#lastEpoch;

@@ -38,10 +38,7 @@ export function isForm(type: string | undefined): type is string {
   return type !== undefined && /^multipart\/form-data\b/i.test(type);
 }
 
-/**
- * The first file of the form. Its bytes end once the rest of the form has been read, so that a second file refuses
- * both.
- */
+/** The first file of the form. Its bytes end once the whole form was read, so that a second file refuses both. */
 async function readForm(incoming: IncomingMessage, type: string): Promise<FormUpload> {
   const parser = openParser(type);
   const upload = Promise.withResolvers<FormUpload>();

@@ -1,7 +1,4 @@
-/**
- * Records as the HTTP API answers with them: the schemas that describe them, and the functions that write them; missing
- * values are null. The page takes its types from here.
- */
+/** Records as the HTTP API answers with them: schemas, and what writes them; the page takes its types from here. */
 import { z } from 'zod';
 import type { Caller } from '../../src/protocol/access.ts';
 import { FIRST_EVENT_ID } from '../../src/protocol/event.ts';
@@ -178,10 +175,7 @@ export type WireTrace = Json<ReturnType<typeof wireTrace>>;
 
 export type WireFile = Json<ReturnType<typeof wireFile>>;
 
-/**
- * The file; `file` is its name in messages and in `/files/…`, `inText` the path with which the text of its message
- * shows it.
- */
+/** The file; `file` is its name in messages and in `/files/…`, `inText` its path in the text of its message. */
 export function wireFile({ file, kind, name, mimeType, bytes, sha256, inText }: Attachment) {
   return { file, kind, name, mimeType, bytes, sha256, ...(inText !== undefined && { inText }) };
 }
@@ -201,20 +195,12 @@ export function wireListed(session: ListedSession, { tokenId }: Caller) {
 
 /** What waits in a session; `isEditable` for the caller's own. */
 export function wireQueue({ mode, busy, messages }: WaitingQueue, { tokenId }: Caller) {
-  const waitingMessages = messages.map(
-    ({ turnId, seq, content, senderName, senderId, isEditable, createdAt }) => {
-      const isOwn = isEditable && senderId === `token:${tokenId}`;
-      return {
-        turnId,
-        seq: seq ?? null,
-        content,
-        senderName: senderName ?? null,
-        isEditable: isOwn,
-        createdAt,
-      };
-    },
-  );
-  return { mode, busy, messages: waitingMessages };
+  const waiting = messages.map(({ turnId, content, createdAt, senderId, ...message }) => {
+    const isEditable = message.isEditable && senderId === `token:${tokenId}`;
+    const { seq = null, senderName = null } = message;
+    return { turnId, seq, content, senderName, isEditable, createdAt };
+  });
+  return { mode, busy, messages: waiting };
 }
 
 /** The session that a fork made, and how much of its source it has. */
@@ -302,10 +288,7 @@ export function wireTrace({ prompt, reason, cost, ...fields }: TurnExplanation, 
 /** The answer to a message. */
 export type WireReceipt = Json<ReturnType<typeof acceptedAt>>;
 
-/**
- * The ids of the accepted message and the place from which its events can be followed, or the reply of a command, which
- * runs at once. `before` is the place of the newest event before the message was accepted.
- */
+/** The ids of the accepted message and the place to follow its events from (`before`), or the reply of a command. */
 export function acceptedAt(receipt: Exclude<Receipt, { kind: 'refused' }>, before: string) {
   if (receipt.kind === 'handled') return { handled: true as const, reply: receipt.reply ?? null };
   // The turn of a repeated message may be before the newest event.

@@ -1,7 +1,4 @@
-/**
- * What `parley doctor` asks the homeserver about the bot: its token, and whether answers fit the server's limits.
- * Changes nothing.
- */
+/** What `parley doctor` asks the homeserver about the bot: its token, and the limits of answers. Changes nothing. */
 import { z } from 'zod';
 import { toGatewayError } from '../../src/protocol/errors.ts';
 import type { Finding } from '../../src/protocol/channel.ts';

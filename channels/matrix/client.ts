@@ -114,10 +114,7 @@ export class MatrixClient {
   readonly #refusals: Refusals;
   #failures = 0;
 
-  /**
-   * `url` is the address of the homeserver, `token` is secret; `epochNow` is compared with the homeserver's dates,
-   * `monotonicMs` measures waits.
-   */
+  /** `url` is the homeserver's, `token` is secret; `epochNow` is compared with its dates, `monotonicMs` measures waits. */
   constructor(url: string, token: string, epochNow: () => number, monotonicMs: () => number) {
     this.#root = url.replace(/\/$/, '');
     this.#headers = { authorization: `Bearer ${token}` };

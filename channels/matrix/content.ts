@@ -14,10 +14,7 @@ const BUTTONS = 'parley.buttons';
 /** Numbers that are available as reactions. */
 const KEYS = ['1⃣', '2⃣', '3⃣', '4⃣', '5⃣', '6⃣', '7⃣', '8⃣', '9⃣', '🔟'];
 
-/**
- * Maximum number of buttons in one message; a line says that there are more. Those after the tenth are pressed by a
- * reply.
- */
+/** Maximum number of buttons in one message; those after the tenth are pressed by a reply. */
 export const MAX_BUTTONS = 25;
 const MAX_LABEL = 80;
 /** Longest value from the gateway, in UTF-16 units. */
@@ -80,10 +77,7 @@ export function contentOfText(place: Place, previous: string | undefined, text: 
   return { ...content, ...relationOf(place, undefined, previous) };
 }
 
-/**
- * The same content as the edit of a message ("Event replacements"): with a text for clients that do not know edits.
- * The message keeps its relation: the new content names none.
- */
+/** The same content as an edit ("Event replacements"), with a text for clients that know none; its relation stays. */
 export function editOf(eventId: string, { 'm.relates_to': _relation, ...content }: Content): Content {
   return {
     msgtype: content.msgtype,

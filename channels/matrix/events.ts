@@ -206,10 +206,7 @@ const stripped = z.object({
   content: z.object({ membership: z.literal('invite'), is_direct: z.boolean().optional().catch(undefined) }),
 });
 
-/**
- * The person who invited the bot, and whether the room is for the two alone; undefined if the homeserver does not
- * say.
- */
+/** Who invited the bot, and whether the room is for the two alone; undefined if the homeserver does not say. */
 export function readInvite(
   state: readonly unknown[],
   self: string,

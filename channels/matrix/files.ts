@@ -1,21 +1,17 @@
 /** Files of rooms: on upload, the bytes go to the media repository, then an event shows them; downloads are streamed. */
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { OutboundFile } from '../../src/protocol/channel.ts';
-import { ChannelError, channelUnavailable, errorCode } from '../../src/protocol/errors.ts';
+import { brokenTransfer, lostFile, readUpload } from '../../src/protocol/channel-parts.ts';
+import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { Media, MediaKind } from '../../src/protocol/media.ts';
 import type { SentMessage } from '../../src/protocol/message.ts';
-import { inMegabytes } from '../../src/lib/text.ts';
 import { AUTHENTICATED_MEDIA, type MatrixClient, MEDIA, pathOf } from './client.ts';
 import { checkPlace, type Content, contentOf, MAX_LENGTH, relationOf } from './content.ts';
 import type { Sending } from './sending.ts';
 import type { IncomingMessage } from 'node:http';
 import { readContentUri } from './events.ts';
 
-/**
- * Largest file that is sent, in bytes: homeservers accept 50 MB and more by default, but a file is held in memory
- * while it is sent.
- */
+/** Largest file that is sent, in bytes: it is held in memory, and homeservers accept 50 MB and more by default. */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 /** Longest silence of the homeserver while it receives a file, in milliseconds. */
 const UPLOAD_MS = 60_000;
@@ -37,7 +33,8 @@ export async function sendFile(
   file: OutboundFile,
 ): Promise<SentMessage> {
   checkPlace(file);
-  const bytes = await bytesOf(file);
+  const limits = { maxCaption: MAX_LENGTH, maxBytes: MAX_UPLOAD_BYTES };
+  const bytes = await readUpload(file, 'Matrix', limits);
   const answer = await client.call('POST', pathOf(MEDIA, 'upload'), {
     query: { filename: file.name },
     body: bytes,
@@ -70,16 +67,6 @@ function contentOfFile({ kind, name, mimeType, caption }: OutboundFile, size: nu
   };
 }
 
-async function bytesOf({ path, name, caption }: OutboundFile): Promise<Buffer> {
-  if ((caption?.length ?? 0) > MAX_LENGTH)
-    throw new ChannelError('rejected', `A caption on Matrix may have at most ${MAX_LENGTH} characters.`);
-  const bytes = await readFile(path).catch((cause: unknown) => {
-    throw new ChannelError('rejected', `The file ${name} cannot be read.`, { cause });
-  });
-  if (bytes.length <= MAX_UPLOAD_BYTES) return bytes;
-  throw new ChannelError('rejected', `The file ${name} is larger than ${inMegabytes(MAX_UPLOAD_BYTES)}.`);
-}
-
 /** Throws `ChannelError`; so does the stream. The homeserver fetches files of other servers itself. */
 export async function openFile(
   client: MatrixClient,
@@ -88,13 +75,13 @@ export async function openFile(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   const uri = readContentUri(media.url);
-  if (uri === undefined) throw lostFile();
+  if (uri === undefined) throw lostFile('The Matrix homeserver');
   const path = pathOf(AUTHENTICATED_MEDIA, 'download', uri.server, uri.mediaId);
   try {
     return readBytes(await client.open(path, silenceMs, signal), signal);
   } catch (error) {
-    if (error instanceof ChannelError && !error.retryable) throw lostFile(error);
-    throw error instanceof ChannelError ? error : cutOff(error);
+    if (!(error instanceof ChannelError)) throw brokenTransfer('the Matrix homeserver', error);
+    throw error.retryable ? error : lostFile('The Matrix homeserver', error);
   }
 }
 
@@ -105,21 +92,6 @@ async function* readBytes(response: IncomingMessage, signal: AbortSignal): Async
       yield chunk as Uint8Array;
     }
   } catch (error) {
-    throw cutOff(error);
+    throw brokenTransfer('the Matrix homeserver', error);
   }
-}
-
-function lostFile(cause?: unknown): ChannelError {
-  return new ChannelError(
-    'rejected',
-    'The Matrix homeserver no longer has this file. Please send it again.',
-    { cause },
-  );
-}
-
-/** Includes only the code of the cause: its request contains the token. */
-function cutOff(error: unknown): ChannelError {
-  const code = errorCode(error);
-  const suffix = code && ` (${code})`;
-  return channelUnavailable(`The file did not come through between the Matrix homeserver and here${suffix}.`);
 }

@@ -60,36 +60,12 @@ export function isStop(key: string): boolean {
   return STOP_REACTIONS.has(withoutVariant(key));
 }
 
-/** An action of a person other than writing. */
-export function actOf(
-  id: string,
-  senderId: string,
-  timestamp: number,
-  roomId: string,
-  place: InboundMessage['place'],
-): InboundMessage {
-  return {
-    id,
-    channel: 'matrix',
-    chatId: roomId,
-    senderId,
-    content: '',
-    timestamp,
-    media: [],
-    place,
-    mentioned: true,
-  };
-}
-
 /** An emoji without the mark that makes it colored, and without a skin tone. */
 export function withoutVariant(emoji: string): string {
   return emoji.replaceAll(/\uFE0F|[\u{1F3FB}-\u{1F3FF}]/gu, '');
 }
 
-/**
- * The message that a message replies to; undefined if a thread only names its last message for clients without
- * threads.
- */
+/** The message replied to; undefined if a thread only names its last message, for clients without threads. */
 export function replyOf({ content }: RawMessage): string | undefined {
   const relation = content['m.relates_to'];
   if (relation?.rel_type === 'm.thread' && relation.is_falling_back === true) return undefined;
@@ -139,10 +115,7 @@ function isMedia(msgtype: string): msgtype is keyof typeof KINDS {
   return Object.hasOwn(KINDS, msgtype);
 }
 
-/**
- * Older clients write the message that they reply to above their text: lines with `>`, then an empty one ("Fallbacks
- * for rich replies").
- */
+/** Older clients write the message replied to above the text, as lines with `>` ("Fallbacks for rich replies"). */
 function withoutFallback(body: string): string {
   if (!body.startsWith('> <@')) return body;
   const lines = body.split('\n');

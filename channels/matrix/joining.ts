@@ -1,9 +1,9 @@
 /** Which rooms the bot enters: it answers invitations, and follows a room that was replaced ("Room upgrades"). */
+import { toAct } from '../../src/protocol/channel-parts.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
 import { CLIENT, type MatrixClient, pathOf } from './client.ts';
 import { readInvite, readPredecessor, serverOf } from './events.ts';
-import { actOf } from './inbound.ts';
 import type { NamedRoom } from './rooms.ts';
 import type { ReceivingParts } from './sync.ts';
 
@@ -56,10 +56,7 @@ async function isConfirmed(parts: ReceivingParts, oldRoomId: string, { roomId, b
   return isPredecessor === true;
 }
 
-/**
- * Accepts an invitation or declines it with a reason. `since` is the same for the same invitation, `at` is epoch
- * milliseconds. Throws `ChannelError` if it should be retried, or `StoreError`.
- */
+/** Accepts an invitation, or declines it with a reason; `since` identifies it. Throws `ChannelError` to retry, `StoreError`. */
 export async function answerInvitation(
   parts: ReceivingParts,
   roomId: string,
@@ -74,9 +71,10 @@ export async function answerInvitation(
   if (predecessor !== undefined && (await followRoom(parts, predecessor, roomId))) return;
   const { by, isDirect } = invite;
   const id = `${roomId} ${since}`;
+  const invitation = { id, channel: 'matrix', chatId: roomId };
   const isWelcome =
     (await mayInvite(parts, roomId, isDirect)) ||
-    (await gateway.mayWrite(actOf(id, by, at, roomId, 'private')));
+    (await gateway.mayWrite(toAct({ ...invitation, senderId: by, timestamp: at, place: 'private' })));
   log.info({ chatId: roomId, senderId: by, joined: isWelcome }, 'matrix_invited');
   try {
     if (isWelcome) await enterOrLeave(client, roomId, 'join', {});
@@ -89,9 +87,7 @@ export async function answerInvitation(
   }
   if (!isWelcome) return;
   await gateway.membershipChanged({
-    id,
-    channel: 'matrix',
-    chatId: roomId,
+    ...invitation,
     place: isDirect ? 'private' : 'group',
     change: 'joined',
     byId: by,

@@ -2,8 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { AskedQuestion } from '../../src/protocol/delivery.ts';
-import { ChannelError } from '../../src/protocol/errors.ts';
-import { MAX_REACTIONS, SingleReactions, type StateReactions } from '../../src/protocol/channel-parts.ts';
+import {
+  MAX_REACTIONS,
+  SingleReactions,
+  STATE_EMOJIS,
+  unlessForbidden,
+} from '../../src/protocol/channel-parts.ts';
 import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { errcodeOf, type MatrixClient, pathOf, RELATIONS } from './client.ts';
 import { checkPlace } from './content.ts';
@@ -12,9 +16,6 @@ import type { Sending } from './sending.ts';
 
 /** How long the event of a reaction is remembered, in milliseconds; later it is looked up. */
 const REMEMBERED_MS = 6 * 3_600_000;
-
-/** The reactions that show the state of a question. */
-const REACTIONS: StateReactions = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
 
 const Page = z.object({ chunk: z.array(z.unknown()) });
 
@@ -44,7 +45,7 @@ export function questionReactions(
     reactionIds.delete(key);
   };
   return new SingleReactions({
-    reactions: REACTIONS,
+    reactions: STATE_EMOJIS,
     add: (question, emoji) => unlessForbidden(add(question, emoji)),
     takeAway: (question, emoji) => unlessForbidden(remove(question, emoji)),
     monotonicNow: monotonicMs,
@@ -64,17 +65,6 @@ async function findReaction(
   return readEvents(data?.chunk).find(
     (event) => event.sender === userId && readReaction(event)?.key === emoji,
   )?.event_id;
-}
-
-/** A missing power level stays missing for a while: the bot leaves the room alone. */
-async function unlessForbidden(work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (error instanceof ChannelError && error.code === 'blocked')
-      throw new ChannelError('rejected', error.message, { cause: error.cause });
-    throw error;
-  }
 }
 
 function keyOf({ chatId, messageId }: AskedQuestion, emoji: string): string {

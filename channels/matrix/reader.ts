@@ -1,16 +1,15 @@
 /** Reads a room event: as a message, a button press, or a reaction that stops an answer. */
 import { addressOf, type InboundMessage } from '../../src/protocol/message.ts';
+import { toAct } from '../../src/protocol/channel-parts.ts';
 import { sayToPerson } from '../../src/protocol/texts/languages.ts';
 import { contentOfText, type KeptButton, mayPress, namedIn, pressedBy, readButtons } from './content.ts';
 import { type RawEvent, type RawMessage, readMessage, readReaction } from './events.ts';
-import { actOf, isStop, replyOf, toInbound } from './inbound.ts';
+import { isStop, replyOf, toInbound } from './inbound.ts';
 import type { Rooms } from './rooms.ts';
 import { shownContent } from './sending.ts';
 import type { ReceivingParts } from './sync.ts';
 
-/**
- * The key under which the store records that a room was told about its encryption, and for how long, in milliseconds.
- */
+/** The key under which the store records that a room was told about its encryption, and for how many milliseconds. */
 const ENCRYPTION_NOTICE = 'matrix_encrypted';
 const ENCRYPTION_NOTICE_MS = 7 * 24 * 3_600_000;
 
@@ -60,10 +59,11 @@ export class Reader {
     const about = isPress ? await this.#parts.sending.event(roomId, reaction.about) : undefined;
     const button = about && pressedBy(reaction.key, this.#buttonsOf(about));
     if (button === undefined && !isStop(reaction.key)) return undefined;
-    const { event_id: id, sender, origin_server_ts: timestamp } = event;
-    const message = actOf(id, sender, timestamp, roomId, await this.#rooms.placeOf(roomId));
+    const { event_id: id, sender: senderId, origin_server_ts: timestamp } = event;
+    const place = await this.#rooms.placeOf(roomId);
+    const message = toAct({ id, channel: 'matrix', chatId: roomId, senderId, timestamp, place });
     if (button === undefined) return { ...message, stops: reaction.about };
-    const senderName = await this.#rooms.nameOf(roomId, sender);
+    const senderName = await this.#rooms.nameOf(roomId, senderId);
     return pressOf({ ...message, senderName }, button, reaction.about);
   }
 

@@ -7,7 +7,7 @@ import { BackgroundWork } from '../../src/lib/async/background.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
 import { forEachConcurrently } from '../../src/lib/async/run-concurrently.ts';
-import { pause } from '../../src/lib/async/sleep.ts';
+import { pause, waitAtMost } from '../../src/lib/async/sleep.ts';
 import { errcodeOf } from './client.ts';
 import { contentOfText } from './content.ts';
 import {
@@ -63,10 +63,7 @@ export class Receiving {
       : { state: 'degraded', detail: textRef('health.server_sync', { network: 'Matrix' }) };
   }
 
-  /**
-   * Resolves once the position is known after which everything is new: for an account that has never received, after
-   * the homeserver's first answer or first failure. Throws `StoreError` if it cannot be read.
-   */
+  /** Resolves once the position is known after which everything is new. Throws `StoreError` if it cannot be read. */
   async start(): Promise<void> {
     this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
     if (this.#since === undefined) await this.#syncOnce();
@@ -76,10 +73,7 @@ export class Receiving {
   /** Never throws. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    const limit = new AbortController();
-    const all = Promise.all([this.#done, ...this.#background.running]);
-    await Promise.race([all, pause(CLOSE_MS, limit.signal)]);
-    limit.abort();
+    await waitAtMost(CLOSE_MS, Promise.all([this.#done, ...this.#background.running]));
     this.#isUp = false;
   }
 

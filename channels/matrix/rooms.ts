@@ -32,10 +32,7 @@ export class Rooms {
     this.#names = new TtlCache(KNOWN_MS, MAX_NAMES, epochNow);
   }
 
-  /**
-   * A room is private while it contains only one person and the bot, and so does the room that it replaces: people
-   * move over one by one. Throws `ChannelError`.
-   */
+  /** A room is private if it and those it replaces contain one person and the bot at most. Throws `ChannelError`. */
   async placeOf(roomId: string): Promise<InboundMessage['place']> {
     const count = this.#counts.get(roomId) ?? (await this.#count(roomId));
     return count <= 2 ? 'private' : 'group';
@@ -116,10 +113,7 @@ const Create = z.object({
   additional_creators: z.array(z.string()).catch([]),
 });
 
-/**
- * Whether a person may change the state of the room, and is at least a moderator: a room in which everyone may change
- * the state still has moderators. `state` is the full state of the room; a level that is no number counts as absent.
- */
+/** Whether a person may change the room's `state`, and is a moderator. A level that is no number counts as absent. */
 export function isAdministrator(state: readonly RawEvent[], userId: string): boolean {
   const find = (type: string): RawEvent | undefined =>
     state.find((event) => event.type === type && event.state_key === '');
@@ -187,10 +181,7 @@ export class Replacements {
       throw new ChannelError('chat_moved', 'The Matrix room was replaced.', { movedTo });
   }
 
-  /**
-   * The room that a tombstone names, if the author of the tombstone is still there; undefined without one. Throws
-   * `ChannelError`.
-   */
+  /** The room that a tombstone names, if its author is still there; undefined without one. Throws `ChannelError`. */
   async namedBy(roomId: string): Promise<NamedRoom | undefined> {
     const content = await this.#state(roomId, TOMBSTONE, '');
     const to = Tombstone.safeParse(content).data?.replacement_room;

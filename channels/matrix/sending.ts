@@ -1,10 +1,11 @@
 /** Sends, edits and redacts events: one event per nonce, because the homeserver returns the same event for the same transaction id. */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
 import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { CLIENT, errcodeOf, isAnswerLost, type MatrixClient, pathOf } from './client.ts';
 import { checkPlace, checkSize, type Content, editOf } from './content.ts';
+import { nonceDigest } from '../../src/protocol/channel-parts.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import { type RawEvent, readEvent } from './events.ts';
 import type { Replacements } from './rooms.ts';
@@ -120,9 +121,7 @@ export class Sending {
     return id;
   }
 
-  /**
-   * Returns the event's id. After a lost answer, requests it once more: the same transaction creates no second event.
-   */
+  /** Returns the event's id. A lost answer is requested once more: the same transaction creates no second event. */
   async #put(
     place: Place,
     kind: 'send' | 'redact',
@@ -157,8 +156,5 @@ export function shownContent({ content, unsigned }: RawEvent): Record<string, un
 /** The same for every attempt, in every process. */
 function transactionOf(place: Place, nonce: string, redacted: number): string {
   const suffix = redacted === 0 ? '' : `\n${redacted}`;
-  return createHash('sha256')
-    .update(`${addressOf(place)}\n${nonce}${suffix}`)
-    .digest('base64url')
-    .slice(0, 32);
+  return nonceDigest(`${addressOf(place)}\n${nonce}${suffix}`, 32);
 }

@@ -87,10 +87,7 @@ export async function sync(
   return answer;
 }
 
-/**
- * The new events of a room, oldest first, with those between the last sync and the events in this one. Throws `ChannelError`, or
- * the signal's reason.
- */
+/** The new events of a room, oldest first, with those since the last sync. Throws `ChannelError`, or the signal's reason. */
 export async function eventsOf(
   parts: ReceivingParts,
   roomId: string,
@@ -136,10 +133,7 @@ function unlessGone(error: unknown): undefined {
   throw error;
 }
 
-/**
- * Everything said since the bot was invited, or joined on its own; undefined if both happened earlier. What people
- * said in a room before they invited the bot is not meant for it.
- */
+/** Everything said since the bot was invited or joined; what was said in a room before is not meant for it. */
 function sinceInvited(events: readonly RawEvent[], self: string): RawEvent[] | undefined {
   const at = events.findLastIndex((event) => {
     const member = readMember(event);

@@ -16,10 +16,7 @@ import type { SlackApi, SlackTiming } from './web-api.ts';
 /** Chats whose session changed within this time are read, no matter how long ago messages were missed in them. */
 const HEARD_WITHIN_MS = 30 * 24 * 3_600_000;
 
-/**
- * Maximum number of chats and threads read after one outage, the most recently used first: at 48 a minute this takes
- * four minutes.
- */
+/** Chats and threads read after one outage, the most recently used first: at 48 a minute this takes four minutes. */
 export const MAX_CHATS_READ = 200;
 /** Messages per call, and calls per chat or thread. */
 const PAGE = 100;
@@ -27,10 +24,7 @@ export const MAX_PAGES = 5;
 /** Older messages are not answered: after seven days the gateway forgets which ones it has answered. */
 const MAX_AGE_MS = 6 * 24 * 3_600_000;
 
-/**
- * Reading starts this long before the time up to which everything was received: the clocks of Slack and this machine
- * differ.
- */
+/** Reading starts this long before the time that was reached: the clocks of Slack and this machine differ. */
 const LOOK_BACK_MS = 2 * 60_000;
 
 const Page = z.object({
@@ -67,10 +61,7 @@ export class Gaps {
     this.#commit = commit;
   }
 
-  /**
-   * Reads everything since `heardAt`; returns the number of chats of which something was left out. Throws the
-   * signal's reason.
-   */
+  /** Reads everything since `heardAt`; returns in how many chats something was left out. Throws the signal's reason. */
   async close(heardAt: number): Promise<number> {
     const truncated = { chats: 0 };
     this.#listed = this.#list(heardAt, truncated);
@@ -110,10 +101,7 @@ export class Gaps {
     }
   }
 
-  /**
-   * The chats that were used most recently or are allowed, each with what to read of it (the chat itself, and threads in
-   * it), and how many were left out. Throws `StoreError`.
-   */
+  /** The chats to read, each with its parts, and how many were left out. Throws `StoreError`. */
   async #chatsToRead(heardAt: number): Promise<{ chats: Map<string, Place[]>; leftOut: number }> {
     const { connections, gateway, log } = this.#deps;
     const range = { since: this.#timing.epochNow() - HEARD_WITHIN_MS, limit: MAX_CHATS_READ };

@@ -135,10 +135,7 @@ export function rateLimited(retryAfterMs: number, cause?: unknown, local = false
   return new ChannelError('rate_limited', message, { retryable: true, retryAfterMs, local, cause });
 }
 
-/**
- * Converts the refusal of an edit: whatever it forbids, the text can still be shown in a new message. Returns other
- * errors unchanged.
- */
+/** Converts the refusal of an edit whose text a new message can still show. Returns other errors unchanged. */
 export function toEditError(error: unknown): unknown {
   if (!(error instanceof ChannelError) || error.code !== 'blocked') return error;
   return new ChannelError('message_gone', messageOf(error), { cause: error.cause });

@@ -2,16 +2,15 @@
  * Files on Slack's file servers. A download streams what people send, with the bot's token; an upload requests an
  * address, sends the bytes, and posts the message that shows them ("Uploading files").
  */
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { z } from 'zod';
 import type { OutboundFile } from '../../src/protocol/channel.ts';
-import { ChannelError, channelUnavailable, errorCode } from '../../src/protocol/errors.ts';
+import { brokenTransfer, lostFile, readUpload } from '../../src/protocol/channel-parts.ts';
+import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { Log } from '../../src/protocol/log.ts';
 import type { Media } from '../../src/protocol/media.ts';
 import type { SentMessage } from '../../src/protocol/message.ts';
 import { openResponse, readChunks } from '../../src/lib/async/http-stream.ts';
-import { inMegabytes } from '../../src/lib/text.ts';
 import { codeOf, isAnswerLost, rateLimited } from './errors.ts';
 import { readReference } from './inbound.ts';
 import { MAX_LENGTH, partsOf, richText, targetOf } from './sending.ts';
@@ -52,19 +51,18 @@ export class Files {
   /** The bytes of a file that came with a message. Throws `ChannelError`; so does the stream. */
   async open(media: Media, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const reference = readReference(media.url);
-    if (reference === undefined) throw lostFile();
+    if (reference === undefined) throw lostFile('Slack');
     const url = reference.url ?? (await this.#urlOf(reference.fileId));
     // The address comes from Slack, but no other server may get the token.
-    if (!this.#isFileServer(url)) throw lostFile();
+    if (!this.#isFileServer(url)) throw lostFile('Slack');
     return readChunks(await this.#request(url, { headers: this.#headers, signal }), cutOff);
   }
 
-  /**
-   * Shows a file. Its message is identified by the file's id: Slack creates the message later. Throws `ChannelError`.
-   */
+  /** Shows a file. Its message is identified by the file's id: Slack creates the message later. Throws `ChannelError`. */
   async send(file: OutboundFile): Promise<SentMessage> {
     const { channel, thread_ts } = targetOf(file);
-    const bytes = await bytesOf(file);
+    const limits = { maxCaption: MAX_LENGTH, maxBytes: MAX_UPLOAD_BYTES };
+    const bytes = await readUpload(file, 'Slack', limits);
     const answer = await this.#api.call('files.getUploadURLExternal', {
       filename: file.name,
       length: bytes.length,
@@ -98,11 +96,11 @@ export class Files {
 
   async #urlOf(file: string): Promise<URL> {
     const answer = await this.#api.call('files.info', { file }).catch((error: unknown) => {
-      throw error instanceof ChannelError && !error.retryable ? lostFile(error) : error;
+      throw error instanceof ChannelError && !error.retryable ? lostFile('Slack', error) : error;
     });
     const { file: info } = Info.safeParse(answer).data ?? {};
     const url = URL.parse(info?.url_private_download ?? info?.url_private ?? '');
-    if (url === null) throw lostFile();
+    if (url === null) throw lostFile('Slack');
     return url;
   }
 
@@ -128,10 +126,7 @@ export class Files {
     return [...data.file.channels, ...data.file.groups, ...data.file.ims].includes(chatId);
   }
 
-  /**
-   * True for an address of Slack's own file servers, or of the other server that implements its API: no other server
-   * may get the token or the bytes.
-   */
+  /** True for an address of Slack's file servers, or of the configured server: no other may get the token or the bytes. */
   #isFileServer(url: URL): boolean {
     if (this.#apiRoot !== undefined) return url.origin === URL.parse(this.#apiRoot)?.origin;
     return url.protocol === 'https:' && url.host === 'files.slack.com';
@@ -152,26 +147,10 @@ export class Files {
         'rejected',
         'Slack shows this file only to people: give the bot the scope files:read.',
       );
-    throw lostFile();
+    throw lostFile('Slack');
   }
 }
 
-async function bytesOf({ path, name, caption }: OutboundFile): Promise<Buffer> {
-  if ((caption?.length ?? 0) > MAX_LENGTH)
-    throw new ChannelError('rejected', `A caption on Slack may have at most ${MAX_LENGTH} characters.`);
-  const bytes = await readFile(path).catch((cause: unknown) => {
-    throw new ChannelError('rejected', `The file ${name} cannot be read.`, { cause });
-  });
-  if (bytes.length <= MAX_UPLOAD_BYTES) return bytes;
-  throw new ChannelError('rejected', `The file ${name} is larger than ${inMegabytes(MAX_UPLOAD_BYTES)}.`);
-}
-
-function lostFile(cause?: unknown): ChannelError {
-  return new ChannelError('rejected', 'Slack no longer has this file. Please send it again.', { cause });
-}
-
-/** Includes only the code of the cause: its request contains the token. */
 function cutOff(error: unknown): ChannelError {
-  const code = errorCode(error);
-  return channelUnavailable(`The file did not come through between Slack and here${code && ` (${code})`}.`);
+  return brokenTransfer('Slack', error);
 }

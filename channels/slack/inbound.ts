@@ -1,4 +1,5 @@
 /** Converts Slack's events to the gateway's messages. Pure. */
+import { toAct } from '../../src/protocol/channel-parts.ts';
 import type { CommandListing } from '../../src/protocol/command.ts';
 import {
   boundQuote,
@@ -92,17 +93,7 @@ export function toStop({ user, reaction, item, event_ts: at }: RawReaction): Inb
 
 /** What a person does other than writing: a message without text. `timestamp` is epoch milliseconds. */
 export function actOf(id: string, chatId: string, senderId: string, timestamp: number): InboundMessage {
-  return {
-    id,
-    channel: 'slack',
-    chatId,
-    senderId,
-    content: '',
-    timestamp,
-    media: [],
-    place: privacyOf(chatId),
-    mentioned: true,
-  };
+  return toAct({ id, channel: 'slack', chatId, senderId, timestamp, place: privacyOf(chatId) });
 }
 
 /**

@@ -5,12 +5,9 @@ import type { InboundMessage } from '../../src/protocol/message.ts';
 import type { Receipt } from '../../src/protocol/receive.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { KeyedLock } from '../../src/lib/async/keyed-lock.ts';
-import { pause, sleep } from '../../src/lib/async/sleep.ts';
+import { sleep, waitAtMost } from '../../src/lib/async/sleep.ts';
 
-/**
- * Messages that wait while the store is unavailable; further ones are not acknowledged, and are read from the history
- * later.
- */
+/** Messages that wait while the store is unavailable; further ones are read from the history later. */
 export const MAX_WAITING = 1_000;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 10_000;
@@ -86,9 +83,7 @@ export class Inbox {
 
   /** Waits at most 2 s for commits in flight and for `others`; the signal must have been aborted. Never throws. */
   async close(others: readonly Promise<void>[]): Promise<void> {
-    const limit = new AbortController();
-    await Promise.race([Promise.all([...this.#work, ...others]), pause(CLOSE_MS, limit.signal)]);
-    limit.abort();
+    await waitAtMost(CLOSE_MS, Promise.all([...this.#work, ...others]));
   }
 
   /** Publishes a message, and retries until it is committed or permanently refused. Throws only the signal's reason. */

@@ -1,13 +1,12 @@
-/**
- * Slash commands and pressed buttons: acknowledged within Slack's three seconds, answered to the person who used
- * them.
- */
+/** Slash commands and pressed buttons: acknowledged within Slack's three seconds, answered to the person alone. */
 import type { ChannelDeps } from '../../src/protocol/channel.ts';
 import { type InboundMessage, userIdOf } from '../../src/protocol/message.ts';
 import type { Form, Receipt, Receive } from '../../src/protocol/receive.ts';
 import { CHAT_ID, readCommand, readPress, TS } from './events.ts';
 import { z } from 'zod';
 import type { Say } from '../../src/protocol/texts/say.ts';
+import { isPublicCommand, replyTo } from '../../src/protocol/channel-parts.ts';
+import { waitAtMost } from '../../src/lib/async/sleep.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
 import { actOf, fromCommand, fromPress } from './inbound.ts';
 import { fieldsOfText, type Sending } from './sending.ts';
@@ -43,9 +42,6 @@ const submission = z.object({
     }),
   }),
 });
-
-/** Commands whose reply everyone in the channel sees. */
-const PUBLIC_COMMANDS = ['/stop', '/new'];
 
 export class Interactions {
   readonly #receive: Receive;
@@ -118,10 +114,7 @@ export class Interactions {
     }
   }
 
-  /**
-   * Commits first, then acknowledges. After 2 s it acknowledges without waiting for the commit, because Slack shows a
-   * command that is not acknowledged in 3 s as failed; if the commit then fails, the person is notified.
-   */
+  /** Commits, then acknowledges; after 2 s it acknowledges first, because Slack waits 3 s: the person learns of a failure. */
   async #answer(message: InboundMessage, answer: Answer): Promise<void> {
     const { log, languages } = this.#deps;
     const say = sayToPerson(languages, userIdOf(message), message.language);
@@ -130,7 +123,7 @@ export class Interactions {
         log.error({ err: error, chatId: message.chatId }, 'slack_command_not_stored');
         return { kind: 'handled', reply: (await say)('press.not_stored') };
       });
-      const first = await Promise.race([receipt, afterMs(this.#timing.deferAfterMs)]);
+      const first = await waitAtMost(this.#timing.deferAfterMs, receipt);
       if (first === 'late') {
         answer.late();
         const result = await receipt;
@@ -139,7 +132,10 @@ export class Interactions {
       } else if (first.kind === 'accepted' || first.kind === 'duplicate') answer.accepted();
       else if (first.kind === 'handled' && first.form !== undefined && answer.showForm !== undefined)
         await answer.showForm(first.form, await say);
-      else await answer.replied(replyTo(first, await say), isPublic(message, first));
+      else {
+        const isPublic = first.kind === 'handled' && isPublicCommand(message);
+        await answer.replied(replyTo(first, await say), isPublic);
+      }
     } catch (error) {
       log.warn({ err: error, chatId: message.chatId }, 'slack_command_unanswered');
     }
@@ -157,24 +153,6 @@ interface Answer {
   replied: (text: string, isPublic: boolean) => Promise<void>;
   /** Absent where no form can be shown. */
   showForm?: (form: Form, say: Say) => Promise<void>;
-}
-
-function replyTo(receipt: Receipt, say: Say): string {
-  // Only at once after a press can a form be shown.
-  if (receipt.kind === 'handled' && receipt.form !== undefined) return say('press.too_late');
-  if (receipt.kind === 'handled') return receipt.reply ?? say('press.done');
-  return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
-}
-
-/** Everyone in the channel sees that an answer was stopped; only the person who asked sees the other replies. */
-function isPublic({ content }: InboundMessage, receipt: Receipt): boolean {
-  return receipt.kind === 'handled' && PUBLIC_COMMANDS.includes(content.split(/\s/, 1)[0] ?? '');
-}
-
-async function afterMs(ms: number): Promise<'late'> {
-  return await new Promise((resolve) => {
-    setTimeout(resolve, ms, 'late').unref();
-  });
 }
 
 /** The view of `views.open`; undefined for a form that Slack does not hold. */

@@ -1,9 +1,7 @@
-/**
- * People (`users.info`): their names and languages, cached for a while, for which nothing waits long; and who has the
- * rights of an administrator in a chat.
- */
+/** People (`users.info`): names and languages, cached for a while; and who administers a chat. */
 import { z } from 'zod';
 import type { Log } from '../../src/protocol/log.ts';
+import { waitAtMost } from '../../src/lib/async/sleep.ts';
 import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { USER_ID } from './events.ts';
 import type { Names } from './inbound.ts';
@@ -49,7 +47,7 @@ export class People {
   /** The names that are known now or soon. Never throws. */
   async names(ids: readonly string[]): Promise<Names> {
     const unknown = ids.filter((id) => USER_ID.test(id) && this.#isUnknown(id)).slice(0, MAX_ASKED);
-    if (unknown.length > 0) await withinTime(Promise.all(unknown.map((id) => this.#ask(id))));
+    if (unknown.length > 0) await waitAtMost(WAIT_MS, Promise.all(unknown.map((id) => this.#ask(id))));
     const names = new Map<string, string>();
     for (const id of ids) {
       const name = this.#names.get(id) ?? '';
@@ -86,13 +84,6 @@ export class People {
       this.#log.debug({ err: error }, 'slack_name_unknown');
     }
   }
-}
-
-async function withinTime(work: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, WAIT_MS);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }
 
 /** `users.info`: the roles are those in the workspace of the token. */

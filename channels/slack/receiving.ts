@@ -1,7 +1,4 @@
-/**
- * Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed while there was no
- * connection.
- */
+/** Receiving from `start` to `stop`: the connection, the inbox, commands, and what was missed in between. */
 import type { ChannelDeps } from '../../src/protocol/channel.ts';
 import { isRetryable } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
@@ -12,7 +9,7 @@ import type { ConnectionStore, Receipt, Receive } from '../../src/protocol/recei
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { BackgroundWork } from '../../src/lib/async/background.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
-import { pause } from '../../src/lib/async/sleep.ts';
+import { waitAtMost } from '../../src/lib/async/sleep.ts';
 import type { SharedClock } from '../../src/lib/clock.ts';
 import { Gaps } from './catch-up.ts';
 import { type RawEvent, type RawMessage, readEvent } from './events.ts';
@@ -48,10 +45,7 @@ class Position {
     this.#storedUntil = storedUntil;
   }
 
-  /**
-   * The time that the store keeps; from now on it is written there. Sets the clock that all nodes share before it reads
-   * the time that one of them has written. Throws `StoreError`.
-   */
+  /** The time that the store keeps; from now on it is written there. Sets the shared clock first. Throws `StoreError`. */
   async load(key: string, clock: SharedClock, saveEveryMs: number): Promise<number | undefined> {
     await clock.set(() => this.#connections.epochNow());
     const record = await this.#connections.connection(key);
@@ -159,9 +153,7 @@ export class Receiving {
     this.#stop.abort();
     await this.#link.stop();
     await this.#inbox.close(this.#background.running);
-    const limit = new AbortController();
-    await Promise.race([this.#position.save(), pause(SAVE_MS, limit.signal)]);
-    limit.abort();
+    await waitAtMost(SAVE_MS, this.#position.save());
     this.#position.close();
   }
 

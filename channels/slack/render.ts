@@ -1,10 +1,8 @@
-/**
- * Renders a Markdown document as Slack's rich text. Slack's `mrkdwn` has no way to write a literal `*`, `_` or
- * backtick; in rich text every text is only text, and Slack prefers it ("Rich text block"). Pure.
- */
+/** Renders Markdown as Slack's rich text, in which, unlike in `mrkdwn`, every character can be written. Pure. */
 import type { List as ListNode, ListItem, Nodes, Root, RootContent, Table } from 'mdast';
 import type { Rendered } from '../../src/protocol/channel.ts';
 import { foldDetails } from '../../src/lib/markdown/details.ts';
+import { textBelow } from '../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { drawTable } from '../../src/lib/markdown/text-table.ts';
 
@@ -70,7 +68,7 @@ function blocks(nodes: readonly RootContent[], depth: number): Part[] {
 }
 
 function block(node: RootContent, depth: number): Part[] {
-  if (depth > MAX_DEPTH) return section(textRuns(textIn(node)));
+  if (depth > MAX_DEPTH) return section(textRuns(textBelow(node, '')));
   switch (node.type) {
     case 'heading':
       return section(within(node.children, { bold: true }, depth));
@@ -115,10 +113,7 @@ function tableText(node: Table): string {
   return drawTable(rows, node.align ?? []);
 }
 
-/**
- * A list, followed by what its items contain besides text: deeper lists, and code, after which the numbering
- * continues.
- */
+/** A list, followed by what its items contain besides text: deeper lists and code; then the numbering continues. */
 function list(node: ListNode, indent: number, depth: number): Part[] {
   const style = node.ordered === true ? 'ordered' : 'bullet';
   const first = node.ordered === true ? Math.max(1, node.start ?? 1) : 1;
@@ -156,7 +151,7 @@ function flow(nodes: readonly Nodes[], depth: number): Run[] {
 }
 
 function line(node: Nodes, depth: number): Run[] {
-  if (depth > MAX_DEPTH) return textRuns(textIn(node));
+  if (depth > MAX_DEPTH) return textRuns(textBelow(node, ''));
   switch (node.type) {
     case 'code':
       return textRuns(node.value, { code: true });
@@ -203,7 +198,7 @@ export function plainParts(text: string): Part[] {
 
 /** The runs of a phrase. */
 function runsOf(node: Nodes, style: Style, depth: number): Run[] {
-  if (depth > MAX_DEPTH) return textRuns(textIn(node), style);
+  if (depth > MAX_DEPTH) return textRuns(textBelow(node, ''), style);
   switch (node.type) {
     case 'text':
     case 'html':
@@ -237,17 +232,6 @@ function textRuns(text: string, style: Style = {}): Run[] {
   const clean = cleanText(text);
   if (clean === '') return [];
   return [{ type: 'text', text: clean, ...(Object.keys(style).length > 0 && { style }) }];
-}
-
-/** The text of a node without any structure, without recursion. */
-function textIn(node: Nodes): string {
-  let text = '';
-  const open: Nodes[] = [node];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if ('value' in next) text += next.value;
-    if ('children' in next) open.push(...next.children.toReversed());
-  }
-  return text;
 }
 
 /** Links only http and https. The true address follows a text that looks like another address. */

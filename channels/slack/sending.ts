@@ -1,6 +1,6 @@
 /** Sends, edits and deletes messages: one message per nonce, even after one of Slack's answers was lost or a process died. */
+import { nonceDigest } from '../../src/protocol/channel-parts.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Log } from '../../src/protocol/log.ts';
 import { addressOf, type Button, type Place, type SentMessage } from '../../src/protocol/message.ts';
@@ -13,9 +13,7 @@ import { CHAT_ID, TS } from './events.ts';
 import { type Part, plainParts, render } from './render.ts';
 import type { SlackApi } from './web-api.ts';
 
-/**
- * Longest message, in UTF-16 units: above that, Slack's documentation promises no good result ("Truncating content").
- */
+/** Longest message, in UTF-16 units, for which Slack promises a good result ("Truncating content"). */
 export const MAX_LENGTH = 4_000;
 /** Longest text of a notification; `chat.update` accepts 4,000 bytes, escaped. */
 const MAX_TEXT_BYTES = 3_900;
@@ -78,13 +76,10 @@ export class Sending {
     this.#familiar = new TtlCache(FAMILIAR_MS, MAX_FAMILIAR, epochNow);
   }
 
-  /**
-   * Posts a message (`chat.postMessage`), or applies its text to the message that an earlier attempt with this nonce
-   * has posted. Throws `ChannelError`.
-   */
+  /** Posts a message, or edits the one that an earlier attempt with this nonce has posted. Throws `ChannelError`. */
   async post(place: Place, fields: Fields, nonce: string): Promise<SentMessage> {
     const target = targetOf(place);
-    const key = nonceOf(place, nonce);
+    const key = nonceDigest(`${addressOf(place)}\n${nonce}`, 32);
     const id = await this.#findSent(place, key);
     if (id !== undefined) {
       await this.#update(place, id, fields);
@@ -189,14 +184,6 @@ export class Sending {
 }
 
 const LOST = 'lost';
-
-/** The same for every attempt, in every process. */
-function nonceOf(place: Place, nonce: string): string {
-  return createHash('sha256')
-    .update(`${addressOf(place)}\n${nonce}`)
-    .digest('base64url')
-    .slice(0, 32);
-}
 
 /** The fields of a part. Throws `ChannelError('rejected')` if it is too long. */
 export function fieldsOf({

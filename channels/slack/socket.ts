@@ -1,7 +1,4 @@
-/**
- * Keeps a Socket Mode connection open from `start` to `stop`. Slack renews each connection every few hours: the next
- * one is open before the old one is closed, so that nothing is lost between them.
- */
+/** Keeps a Socket Mode connection open; Slack renews it every few hours, and the next is open before the old one closes. */
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { z } from 'zod';
 import { ChannelError, toGatewayError, channelUnavailable, messageOf } from '../../src/protocol/errors.ts';
@@ -118,10 +115,7 @@ class Socket {
 
 /** Longest wait before a new attempt to connect, in milliseconds. */
 const RETRY_CAP_MS = 30_000;
-/**
- * Connections that last less than this, in milliseconds, are reopened more and more slowly if there are several in a
- * row.
- */
+/** Shorter connections, in milliseconds, are reopened more and more slowly if there are several in a row. */
 const SHORT_MS = 10_000;
 /** Wait while Socket Mode is disabled, in milliseconds. */
 const DISABLED_MS = 60_000;

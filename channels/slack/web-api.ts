@@ -25,9 +25,7 @@ export interface SlackTiming extends ChannelTiming {
   historySpacingMs: number;
   /** Longest wait for the connection to close during `stop`. */
   closeMs: number;
-  /**
-   * How long a commit may take before a slash command is acknowledged without waiting for it; Slack waits 3 seconds.
-   */
+  /** How long a commit may delay the acknowledgement of a slash command; Slack waits 3 seconds. */
   deferAfterMs: number;
 }
 
@@ -37,10 +35,7 @@ export class SlackApi {
   readonly #refusals: Refusals;
   #failures = 0;
 
-  /**
-   * `token` is secret; `apiRoot` is another server that implements Slack's API, if any; `monotonicMs` is the clock that
-   * measures waits.
-   */
+  /** `token` is secret; `apiRoot` is another server with Slack's API, if any; `monotonicMs` measures waits. */
   constructor(token: string, apiRoot: string | undefined, monotonicMs: () => number) {
     this.#pauses = new RetryAfterPauses(MAX_PAUSES, monotonicMs);
     this.#refusals = tokenRefusals(monotonicMs);
@@ -55,10 +50,7 @@ export class SlackApi {
     });
   }
 
-  /**
-   * Makes one call; returns the JSON of the answer. Calls of one `limit` share a pause that Slack requests. Throws
-   * `ChannelError`.
-   */
+  /** Makes one call; returns its JSON. Calls of one `limit` share a pause that Slack requests. Throws `ChannelError`. */
   async call(method: string, args: Record<string, unknown>, limit = method): Promise<unknown> {
     const pauseMs = this.#pauses.left(limit);
     if (pauseMs > 0) throw rateLimited(pauseMs, undefined, true);

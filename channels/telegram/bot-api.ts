@@ -63,10 +63,7 @@ export class BotApi {
     this.#api = new Api(token, { apiRoot, fetch: createFetch(agent) });
   }
 
-  /**
-   * Makes a call; aborts it after `limitMs`, or earlier with `signal`. `request` is passed grammY's client and the
-   * signal for its call. Throws `ChannelError`.
-   */
+  /** Makes a call; aborts it after `limitMs`. `request` gets grammY's client and the call's signal. Throws `ChannelError`. */
   async call<T>(
     method: string,
     request: (api: Api, limit: GrammySignal) => Promise<T>,

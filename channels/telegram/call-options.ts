@@ -56,9 +56,7 @@ export function richOf(body: Rendered): InputRichMessageWithoutUpload {
   return JSON.parse(body.text);
 }
 
-/**
- * Link previews stay off: the model's text must not make Telegram fetch an address. An edit without buttons removes them.
- */
+/** No link previews: the model's text must not make Telegram fetch an address. An edit without buttons removes them. */
 export function formatOf({ plain, buttons }: OutboundPart): {
   parse_mode?: 'HTML';
   link_preview_options: { is_disabled: true };
@@ -150,10 +148,7 @@ const document: UploadMethod = {
   send: (api, options, file, signal) => api.sendDocument({ ...options, document: file }, signal),
 };
 
-/**
- * The methods for a file, best first; a document can hold anything. Photos are at most 10 MB, voice messages OGG, MP3
- * or M4A, music MP3 or M4A, videos MP4.
- */
+/** The methods for a file, best first. Photos are at most 10 MB, voice OGG, MP3 or M4A, music MP3 or M4A, videos MP4. */
 export function uploadMethods({ kind, mimeType, bytes }: OutboundFile): [UploadMethod, ...UploadMethod[]] {
   const isMusic = /^audio\/(mpeg|mp4|x-m4a)$/.test(mimeType);
   if (kind === 'image' && /^image\/(jpeg|png|webp)$/.test(mimeType) && bytes <= MAX_PHOTO_BYTES)

@@ -1,7 +1,4 @@
-/**
- * What `parley doctor` asks Telegram about the bot: its token, a webhook left behind, and privacy mode. Does not
- * change anything itself.
- */
+/** What `parley doctor` asks Telegram about the bot: its token, a leftover webhook, privacy mode. Changes nothing. */
 import { Api } from 'grammy/web';
 import type { ChannelAccess } from '../../src/protocol/access.ts';
 import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
@@ -20,10 +17,7 @@ const SUBJECT = 'Telegram';
 const PRIVACY_REMEDY =
   'turn privacy mode off at @BotFather (/setprivacy), then remove the bot from the group and add it again';
 
-/**
- * Asks with `getMe` and `getWebhookInfo`; `token` is secret, `webhookUrl` is `channels.telegram.webhook.url`, if any.
- * Never throws.
- */
+/** Asks with `getMe` and `getWebhookInfo`; `token` is secret, `webhookUrl` comes from the settings. Never throws. */
 export async function check(
   token: string,
   configuredRoot: string | undefined,
@@ -57,9 +51,7 @@ export async function check(
   }
 }
 
-/**
- * How the bot receives updates; the address of another program's webhook may contain a secret, so it is not reported.
- */
+/** How the bot receives updates; another program's webhook address may contain a secret, and is not reported. */
 function receivingFindings(
   webhookUrl: string | undefined,
   info: WebhookInfo,

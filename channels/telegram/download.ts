@@ -1,4 +1,5 @@
 /** Downloads files that people send: `getFile` returns the path, then the file is read as a stream. */
+import { lostFile } from '../../src/protocol/channel-parts.ts';
 import { ChannelError, channelUnavailable, errorCode, GatewayError } from '../../src/protocol/errors.ts';
 import type { Media } from '../../src/protocol/media.ts';
 import { openResponse, readChunks } from '../../src/lib/async/http-stream.ts';
@@ -46,7 +47,7 @@ function refusalOf(status: number, retryAfter: string | undefined): ChannelError
   }
   if (status >= 500)
     return channelUnavailable(`Telegram answered the request for the file with status ${status}.`);
-  return new ChannelError('rejected', 'Telegram no longer has this file. Please send it again.');
+  return lostFile('Telegram');
 }
 
 /** Includes only the code of the cause: its request contains the token. */

@@ -120,10 +120,7 @@ function mayBeApplied(error: unknown): boolean {
   return !(error instanceof NoAnswer) || error.written;
 }
 
-/**
- * The foreign error for the log: its name, message and stack without the token, which the errors of grammY and
- * node-fetch contain.
- */
+/** The foreign error for the log, without the token, which the errors of grammY and node-fetch contain. */
 function bareCause(error: unknown, token: string): Error {
   const bare = (text: string): string => text.replaceAll(token, '[telegram-token]');
   if (!(error instanceof Error)) return new Error(bare(String(error)));

@@ -1,7 +1,4 @@
-/**
- * Messages in groups that only one person sees (Bot API 10.2, ephemeral messages); where Telegram does not support
- * them, everyone sees them.
- */
+/** Messages in groups that only one person sees (Bot API 10.2, ephemeral); where unsupported, everyone sees them. */
 import type { ChatSettingStore, OutboundPart } from '../../src/protocol/channel.ts';
 import { ChannelError, toGatewayError } from '../../src/protocol/errors.ts';
 import type { Log } from '../../src/protocol/log.ts';

@@ -81,10 +81,7 @@ async function exchange(call: ClientRequest, body: BotApiRequest['body']): Promi
   return readAnswer(response.statusCode ?? 0, await text(response));
 }
 
-/**
- * Returns a function that reports whether the server may have received the whole request: there was a connection, and
- * the whole request was written to it.
- */
+/** Returns what reports whether the server may have received the whole request: connected, and all written. */
 function watchWriting(call: ClientRequest): () => boolean {
   let connected = false;
   call.on('socket', (socket) => {

@@ -1,7 +1,4 @@
-/**
- * The Telegram channel: receives by long polling or a webhook and sends messages that grow by edits, over grammY's Bot
- * API client.
- */
+/** The Telegram channel: long polling or a webhook, and messages that grow by edits, over grammY's Bot API client. */
 import type { Channel, ChannelDeps, QuestionState } from '../../src/protocol/channel.ts';
 import { CHANNEL_TIMING } from '../../src/protocol/channel-settings.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';

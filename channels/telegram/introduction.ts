@@ -38,10 +38,7 @@ export class Introduction {
     this.#deps = deps;
   }
 
-  /**
-   * Updates at the first call, and when the owners have changed since the last one. `botId` is the bot's own. Never
-   * throws.
-   */
+  /** Updates at the first call, and when the owners have changed. `botId` is the bot's own. Never throws. */
   async update(botId: string): Promise<void> {
     const bot = `telegram:${botId}`;
     try {
@@ -199,10 +196,7 @@ export function menuLanguages(languages: Languages): readonly [MenuLanguage, ...
   return [{ code: '', say: inEnglish }, ...[...menus.values()].slice(0, MAX_LANGUAGES - 1)];
 }
 
-/**
- * The rows that Telegram accepts, in the order of the list; one refused name would cost the whole menu. `hides` is
- * for groups.
- */
+/** The rows that Telegram accepts; one refused name would cost the whole menu. `hides` is for groups. */
 function toMenu(commands: readonly CommandListing[], say: Say, hides: boolean): BotCommand[] {
   return commands
     .filter(({ name }) => NAME.test(name))

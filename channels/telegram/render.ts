@@ -1,7 +1,4 @@
-/**
- * Renders a Markdown document as Telegram's HTML: only tags that Telegram knows, always closed, counted as Telegram
- * counts.
- */
+/** Renders Markdown as Telegram's HTML: only known tags, always closed, counted as Telegram counts. */
 import type { List, ListItem, PhrasingContent, Root, RootContent, Table, TableCell } from 'mdast';
 import type { Rendered } from '../../src/protocol/channel.ts';
 import { type Details, foldDetails } from '../../src/lib/markdown/details.ts';
@@ -252,9 +249,7 @@ function withoutFalseLinks(text: string, commands: ReadonlySet<string>): Piece {
   return from === 0 ? textPiece(text) : joined([...pieces, textPiece(text.slice(from))]);
 }
 
-/**
- * A table; `cellOf` renders the content of a cell. A table with links is not drawn, because the links would be lost.
- */
+/** A table; `cellOf` renders a cell. A table with links is not drawn, because the links would be lost. */
 function renderTable(table: Table, cellOf: (cell: TableCell) => Piece): Piece {
   const rows = table.children.map((row) => row.children.map((cell) => tidy(cellOf(cell))));
   if (!rows.flat().some(({ html }) => html.includes('<a '))) {

@@ -1,7 +1,4 @@
-/**
- * A Markdown document as a rich message (Bot API `InputRichMessage`), given as blocks: nothing in it is parsed as
- * markup again. Pure.
- */
+/** A Markdown document as the blocks of a rich message (`InputRichMessage`): nothing is parsed as markup again. Pure. */
 import type { InputRichMessageWithoutUpload, RichBlockTableCell, RichText } from 'grammy/types';
 import type { Blockquote, List, Paragraph, PhrasingContent, Root, RootContent, Table } from 'mdast';
 import { type Formula, splitAtFormulas, takeOutFormulas } from '../../src/lib/markdown/math-text.ts';

@@ -30,10 +30,7 @@ export const MAX_COPIES = 8;
 /** Supergroups and channels number their messages individually; all other chats of a bot share one numbering. */
 const numberingOf = (chatId: string): string => (chatId.startsWith('-100') ? chatId : 'shared');
 
-/**
- * Sends whose answers were lost: works out which ids their messages may have once a later message of the chat is
- * known, from what this process has sent and received.
- */
+/** Sends whose answers were lost: works out their ids once a later message of the chat is known. */
 export class TelegramLostSends implements LostSends {
   readonly #newest = new Map<string, number>();
   readonly #seen = new Set<string>();

@@ -1,9 +1,14 @@
-/** A bot token that its platform refuses: when it is retried, what calls get until then, and the channel's health. */
+/** What several channels have in common: refused bot tokens, the errors of files, replies to commands, reactions. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { inMegabytes } from '../lib/text.ts';
 import { Refusals } from '../lib/async/call-gate.ts';
-import { DEAD_AFTER_MS, DEAD_INTERVAL_MS, type QuestionState } from './channel.ts';
-import { ChannelError } from './errors.ts';
+import { DEAD_AFTER_MS, DEAD_INTERVAL_MS, type OutboundFile, type QuestionState } from './channel.ts';
+import { ChannelError, channelUnavailable, errorCode } from './errors.ts';
 import type { ChannelHealth } from './gateway-api.ts';
-import type { TextRef } from './texts/say.ts';
+import type { InboundMessage } from './message.ts';
+import type { Receipt } from './receive.ts';
+import type { Say, TextRef } from './texts/say.ts';
 import { TtlCache } from '../lib/ttl-cache.ts';
 import type { AskedQuestion } from './delivery.ts';
 
@@ -30,6 +35,62 @@ export function tokenHealth({ state }: Refusals, detail: TextRef): ChannelHealth
   return state && { state: state === 'lasting' ? 'dead' : 'degraded', detail };
 }
 
+/** The error for a file that the platform does not have; `server` is its name for people. */
+export function lostFile(server: string, cause?: unknown): ChannelError {
+  return new ChannelError('rejected', `${server} no longer has this file. Please send it again.`, { cause });
+}
+
+/** The error for a file whose transfer broke off. Has only the code of the cause, whose request contains the token. */
+export function brokenTransfer(server: string, cause: unknown): ChannelError {
+  const code = errorCode(cause);
+  return channelUnavailable(
+    `The file did not come through between ${server} and here${code && ` (${code})`}.`,
+  );
+}
+
+/** The bytes of a file to send. Throws `ChannelError('rejected')` beyond the limits, or if the file cannot be read. */
+export async function readUpload(
+  { path, name, caption }: OutboundFile,
+  network: string,
+  { maxCaption, maxBytes }: { maxCaption: number; maxBytes: number },
+): Promise<Buffer<ArrayBuffer>> {
+  if ((caption?.length ?? 0) > maxCaption)
+    throw new ChannelError('rejected', `A caption on ${network} may have at most ${maxCaption} characters.`);
+  const bytes = await readFile(path).catch((cause: unknown) => {
+    throw new ChannelError('rejected', `The file ${name} cannot be read.`, { cause });
+  });
+  if (bytes.length <= maxBytes) return bytes;
+  throw new ChannelError('rejected', `The file ${name} is larger than ${inMegabytes(maxBytes)}.`);
+}
+
+/** A digest of that many characters that names a send: the same for every attempt, in every process. */
+export function nonceDigest(text: string, length: number): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, length);
+}
+
+/** What a person does other than writing: a message without text. */
+export function toAct(
+  act: Pick<InboundMessage, 'id' | 'channel' | 'chatId' | 'senderId' | 'timestamp' | 'place'>,
+): InboundMessage {
+  return { ...act, content: '', media: [], mentioned: true };
+}
+
+/** Commands whose reply everyone in the chat sees. */
+const PUBLIC_COMMANDS = ['/stop', '/new'];
+
+/** True for a command whose reply everyone in the chat sees, such as that an answer was stopped. */
+export function isPublicCommand({ content }: InboundMessage): boolean {
+  return PUBLIC_COMMANDS.includes(content.split(/\s/, 1)[0] ?? '');
+}
+
+/** What the person who used a command or a button reads. */
+export function replyTo(receipt: Receipt, say: Say): string {
+  // A form can be shown only at once, in place of the first answer.
+  if (receipt.kind === 'handled' && receipt.form !== undefined) return say('press.too_late');
+  if (receipt.kind === 'handled') return receipt.reply ?? say('press.done');
+  return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
+}
+
 /** Questions whose reaction is remembered, and for how long in milliseconds. */
 export const MAX_REACTIONS = 5_000;
 
@@ -37,6 +98,20 @@ const REMEMBERED_MS = 6 * 3_600_000;
 
 /** The platform's name of the reaction for each state. */
 export type StateReactions = Readonly<Record<Exclude<QuestionState, 'none'>, string>>;
+
+/** The emojis for each state, for platforms that accept any. */
+export const STATE_EMOJIS: StateReactions = { waiting: '⏳', working: '👀', done: '✅', failed: '❌' };
+
+/** Calls a missing permission `rejected`: it stays missing for a while, so the bot leaves the chat alone. */
+export async function unlessForbidden(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof ChannelError && error.code === 'blocked')
+      throw new ChannelError('rejected', error.message, { cause: error.cause });
+    throw error;
+  }
+}
 
 interface SingleReactionsParts {
   reactions: StateReactions;

@@ -1,16 +1,18 @@
 /**
  * `npm run docs`: writes the tables of docs/configuration.md, docs/tools.md and docs/http-api.md from the schemas, the list
- * of tools and the fields of the HTTP API, and the types of the example client.
- * Descriptions come from the code; those of tools, which are written for the model there, may be edited on the page.
+ * of tools, and the routes and fields of the HTTP API, and the types of the example client.
+ * Descriptions come from the code; those of tools and routes may be edited on the page, which then keeps them.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Route } from '../../channels/http/route.ts';
 import {
   COMPLETION_FIELDS,
   type FieldTable,
   RESPONSE_FIELDS,
 } from '../../channels/http/model-apis/fields.ts';
+import { API } from '../../channels/http/app.ts';
 import { channels } from '../../channels/index.ts';
 import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
 import { environmentSchemaFor } from '../../src/config-environment.ts';
@@ -41,7 +43,7 @@ export interface GeneratedTable {
   name: string;
   head: string[];
   rows: () => Row[];
-  /** True: a description on the page takes precedence over the code's. */
+  /** True: a description on the page takes precedence over the code's, which only starts a new row. */
   pageFirst?: boolean;
 }
 
@@ -88,7 +90,33 @@ export const TABLES: readonly GeneratedTable[] = [
     head: ['field', 'it is', 'how'],
     rows: () => fieldRows(RESPONSE_FIELDS),
   },
+  {
+    page: 'docs/http-api.md',
+    name: 'routes',
+    head: ['route', 'scope', 'what it does'],
+    rows: () => [
+      { name: 'GET /', cells: [''], description: 'The chat page' },
+      ...routeRows(API.filter(({ scope }) => scope !== 'admin')),
+    ],
+    // The page says more than the description of the API: examples, and links to its sections.
+    pageFirst: true,
+  },
+  {
+    page: 'docs/http-api.md',
+    name: 'administration',
+    head: ['route', 'scope', 'what it does'],
+    rows: () => routeRows(API.filter(({ scope }) => scope === 'admin')),
+    pageFirst: true,
+  },
 ];
+
+function routeRows(routes: readonly Route[]): Row[] {
+  return routes.map(({ method, path: route, scope = '', token, summary, description }) => ({
+    name: `${method} ${route}`,
+    cells: [token === 'optional' ? '' : scope],
+    description: `${summary}. ${description}`.replace(/\.$/, ''),
+  }));
+}
 
 /** Fields of a route; the notes come from the code. */
 function fieldRows(table: FieldTable): Row[] {

@@ -180,10 +180,7 @@ export class GatewayLink {
     return budgetKeysOf(this.#botId, this.#parts.shard, maxConcurrency);
   }
 
-  /**
-   * Waits until a new session may start, and returns its address. Undefined if the day's sessions were used up, after
-   * waiting for the end of that day. Throws `ChannelError` and `StoreError`.
-   */
+  /** Waits until a new session may start; returns its address, undefined after a used-up day. Throws `ChannelError`, `StoreError`. */
   async #whereToStart(
     key: string,
     signal: AbortSignal,

@@ -85,10 +85,7 @@ export class ResumeState {
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
 
-  /**
-   * `clock` is set to the one that all nodes share before the position that one of them has written is read.
-   * `saveEveryMs`: time between two writes of the position.
-   */
+  /** `clock` is set to the time that all nodes share before the position is read. `saveEveryMs`: between two writes of it. */
   constructor(connections: ConnectionStore, clock: SharedClock, log: Log, saveEveryMs: number) {
     this.#connections = connections;
     this.#clock = clock;

@@ -12,7 +12,7 @@ import {
 import { GatewayOpcodes } from 'discord.js';
 import type { Log } from '../../../src/protocol/log.ts';
 import type { Shard } from '../../../src/protocol/channel.ts';
-import { pause } from '../../../src/lib/async/sleep.ts';
+import { waitAtMost } from '../../../src/lib/async/sleep.ts';
 
 /** Closes a socket and keeps its session: 1000 and 1001 would end the session at Discord. */
 const KEEP_SESSION = CloseCodes.Resuming;
@@ -103,9 +103,7 @@ export class GatewaySocket {
     if (this.#over || this.#closing) return;
     this.#closing = true;
     void this.#shard.close(KEEP_SESSION);
-    const limit = new AbortController();
-    await Promise.race([this.#end.promise, pause(this.#options.closeMs, limit.signal)]);
-    limit.abort();
+    await waitAtMost(this.#options.closeMs, this.#end.promise);
     this.#finish(KEEP_SESSION);
   }
 
@@ -159,10 +157,7 @@ class Connection extends WebSocketShard {
   #closing = false;
   #destroyed = false;
 
-  /**
-   * `onRepeatedResume`: Discord has asked to resume, a second time. `onUnanswered`: it has not answered a close with
-   * this code within `closeMs`.
-   */
+  /** `onRepeatedResume`: Discord has asked to resume again. `onUnanswered`: a close went unanswered for `closeMs`. */
   constructor(
     context: IContextFetchingStrategy,
     shardId: number,
@@ -182,10 +177,7 @@ class Connection extends WebSocketShard {
     return this.#resumes > 0 || this.#identified;
   }
 
-  /**
-   * Closes the socket, after its HELLO: a shard does not close a socket that is still connecting. Without a HELLO the
-   * shard gives it up after a minute.
-   */
+  /** Closes the socket after its HELLO: while it is still connecting, a shard does not close it. */
   async close(code: number): Promise<void> {
     this.#closing = true;
     await this.#hello.promise;

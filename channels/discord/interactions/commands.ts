@@ -13,6 +13,7 @@ import { z } from 'zod';
 import type { CommandListing } from '../../../src/protocol/command.ts';
 import { bestLanguage, type Languages } from '../../../src/protocol/texts/languages.ts';
 import { inEnglish, type PlainKey, type Say } from '../../../src/protocol/texts/say.ts';
+import { clipEnd } from '../../../src/lib/text.ts';
 import type { DiscordRest } from '../rest.ts';
 
 /** Every language of Discord's except English, which everyone who reads none of these gets. */
@@ -137,7 +138,7 @@ function toSlashCommand(command: CommandListing, localize: Localize): DiscordCom
   return {
     type: ApplicationCommandType.ChatInput,
     name,
-    description: clip(description, MAX_DESCRIPTION),
+    description: clipEnd(description, MAX_DESCRIPTION),
     description_localizations: localize(about),
     options: argument === undefined ? [] : [toOption(argument, localize)],
     // The gateway checks its own owners; this only hides the command from everyone else's menus.
@@ -149,11 +150,11 @@ function toSlashCommand(command: CommandListing, localize: Localize): DiscordCom
 function toOption(argument: NonNullable<CommandListing['argument']>, localize: Localize): CommandOption {
   const { name, description, about, required, choices = [], suggests } = argument;
   const isFixed = choices.length > 0 && choices.length <= MAX_CHOICES;
-  const choice = (value: string) => ({ name: clip(value, MAX_CHOICE), value: clip(value, MAX_CHOICE) });
+  const choice = (value: string) => ({ name: clipEnd(value, MAX_CHOICE), value: clipEnd(value, MAX_CHOICE) });
   return {
     type: ApplicationCommandOptionType.String,
     name: optionName(name),
-    description: clip(description, MAX_DESCRIPTION),
+    description: clipEnd(description, MAX_DESCRIPTION),
     description_localizations: localize(about),
     required,
     choices: isFixed ? choices.map(choice) : undefined,
@@ -231,10 +232,5 @@ function localizeBy(languages: Languages, most: number): Localize {
   return (key) =>
     key === undefined || says.length === 0
       ? undefined
-      : Object.fromEntries(says.map(([locale, say]) => [locale, clip(say(key), most)]));
-}
-
-/** A text cut to as many characters as Discord accepts. */
-function clip(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`.toWellFormed();
+      : Object.fromEntries(says.map(([locale, say]) => [locale, clipEnd(say(key), most)]));
 }

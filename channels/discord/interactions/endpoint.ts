@@ -4,7 +4,7 @@ import { InteractionResponseType, InteractionType, Routes } from 'discord.js';
 import { z } from 'zod';
 import { channelUnavailable } from '../../../src/protocol/errors.ts';
 import type { PlatformInteractions } from '../../../src/protocol/receive.ts';
-import { pause } from '../../../src/lib/async/sleep.ts';
+import { waitAtMost } from '../../../src/lib/async/sleep.ts';
 import { parseJson } from '../../../src/lib/json/json.ts';
 import type { DiscordRest } from '../rest.ts';
 
@@ -49,11 +49,8 @@ export class InteractionEndpoint implements PlatformInteractions {
     const { data } = Event.safeParse(event);
     if (data === undefined) return 'invalid';
     if (data.type === PING) return { type: InteractionResponseType.Pong };
-    const limit = new AbortController();
-    const work = this.#takeEvent(event, AbortSignal.timeout(ANSWER_MS));
     // Anything that takes longer has been acknowledged as a command in progress.
-    await Promise.race([work, pause(ANSWER_MS, limit.signal)]);
-    limit.abort();
+    await waitAtMost(ANSWER_MS, this.#takeEvent(event, AbortSignal.timeout(ANSWER_MS)));
     return 'taken';
   }
 

@@ -8,12 +8,14 @@ import {
   TextInputStyle,
 } from 'discord.js';
 import type { ChannelDeps } from '../../../src/protocol/channel.ts';
+import { isPublicCommand, replyTo } from '../../../src/protocol/channel-parts.ts';
 import { MAX_SUGGESTIONS } from '../../../src/protocol/command.ts';
 import { ChannelError, wordError } from '../../../src/protocol/errors.ts';
 import { type InboundMessage, userIdOf } from '../../../src/protocol/message.ts';
 import type { Form, Receipt, Receive } from '../../../src/protocol/receive.ts';
 import { sayToPerson } from '../../../src/protocol/texts/languages.ts';
 import type { Say } from '../../../src/protocol/texts/say.ts';
+import { waitAtMost } from '../../../src/lib/async/sleep.ts';
 import type { DiscordTiming } from '../config.ts';
 import { hasCode } from '../errors.ts';
 import type { Replies } from '../replies.ts';
@@ -38,8 +40,6 @@ const MAX_LABEL = 45;
 const MAX_DESCRIPTION = 100;
 const MAX_VALUE = 4_000;
 
-/** Commands whose reply everyone in the channel sees. */
-const PUBLIC_COMMANDS = ['/stop', '/new'];
 /** Longest suggestion that Discord accepts. */
 const MAX_CHOICE = 100;
 
@@ -165,10 +165,7 @@ export class Interactions {
     }
   }
 
-  /**
-   * Commits first, then defers. After 1.5 s it defers without waiting for the commit, because Discord shows a command
-   * that is not acknowledged in 3 s as failed; if the commit then fails, the deferred reply says so.
-   */
+  /** Commits, then defers; after 1.5 s it defers first, because Discord waits only 3 s: a failed commit is then the reply. */
   async #answer(
     interaction: InteractionHandle,
     message: InboundMessage,
@@ -183,7 +180,7 @@ export class Interactions {
       this.#deps.log.error({ err: error, chatId: message.chatId }, 'discord_command_not_stored');
       return { kind: 'handled', reply: say('press.not_stored') };
     });
-    const first = await Promise.race([receipt, afterMs(this.#timing.deferAfterMs)]);
+    const first = await waitAtMost(this.#timing.deferAfterMs, receipt);
     if (first === 'late' || first.kind === 'accepted' || first.kind === 'duplicate') {
       const type = InteractionResponseType.DeferredChannelMessageWithSource;
       const isHidden = message.button !== undefined || (first === 'late' && isPrivateCommand(message));
@@ -233,28 +230,15 @@ export class Interactions {
   }
 }
 
-function replyTo(receipt: Receipt, say: Say): string {
-  // A form can be shown only in place of the first answer.
-  if (receipt.kind === 'handled' && receipt.form !== undefined) return say('press.too_late');
-  if (receipt.kind === 'handled') return receipt.reply ?? say('press.done');
-  return receipt.kind === 'refused' ? (receipt.reply ?? say('press.not_answered')) : say('press.done');
-}
-
 /** True for a gateway command whose reply only the person who asked may see: its deferred reply must not be public either. */
-function isPrivateCommand({ content }: InboundMessage): boolean {
-  return content.startsWith('/') && !PUBLIC_COMMANDS.includes(content.split(/\s/, 1)[0] ?? '');
+function isPrivateCommand(message: InboundMessage): boolean {
+  return message.content.startsWith('/') && !isPublicCommand(message);
 }
 
 /** Everyone in the channel sees that an answer was stopped; only the person who asked sees the other replies. */
 function flagsFor(message: InboundMessage, receipt: Receipt): number {
-  const open = receipt.kind === 'handled' && message.content.startsWith('/') && !isPrivateCommand(message);
+  const open = receipt.kind === 'handled' && isPublicCommand(message);
   return open ? MessageFlags.SuppressEmbeds : MessageFlags.SuppressEmbeds | MessageFlags.Ephemeral;
-}
-
-async function afterMs(ms: number): Promise<'late'> {
-  return await new Promise((resolve) => {
-    setTimeout(resolve, ms, 'late').unref();
-  });
 }
 
 /** The data of a modal (`InteractionResponseType.Modal`), within Discord's limits. */

@@ -5,6 +5,7 @@ import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
 import { boundQuote, type InboundMessage, MAX_QUOTED_CHARS } from '../../../src/protocol/message.ts';
 import type { Form } from '../../../src/protocol/receive.ts';
 import { type Say, textRef } from '../../../src/protocol/texts/say.ts';
+import { waitAtMost } from '../../../src/lib/async/sleep.ts';
 import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { type RawMessage, readMessage, readMessages, textOf } from '../receiving/inbound.ts';
 import { nameOf, quotedOf } from '../receiving/message-parts.ts';
@@ -36,12 +37,9 @@ export async function menuUnder(
 
 /** Nothing if that fails or takes too long: the reply says what can be typed. */
 async function suggestions(message: InboundMessage, suggest: Suggest): Promise<readonly string[]> {
-  const late = Promise.withResolvers<readonly string[]>();
-  const timer = setTimeout(late.resolve, SUGGEST_MS, []);
   const answer = suggest({ ...message, content: `${message.content} ` }).catch(() => []);
-  const first = await Promise.race([answer, late.promise]);
-  clearTimeout(timer);
-  return first;
+  const first = await waitAtMost(SUGGEST_MS, answer);
+  return first === 'late' ? [] : first;
 }
 
 /** Messages with an open form that are remembered, and for how long in milliseconds; then Discord is asked for them. */

@@ -4,7 +4,7 @@ import type { NoteDeleted } from '../../../src/protocol/store/group-chats.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/protocol/receive.ts';
 import type { NoteRefusal } from '../../../src/protocol/store/traces.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
-import { pause, sleep } from '../../../src/lib/async/sleep.ts';
+import { sleep, waitAtMost } from '../../../src/lib/async/sleep.ts';
 import type { KindOf, QuestionThreads } from '../question-threads.ts';
 import { isTransientError, retryTransient } from '../rest.ts';
 import type { ChannelKinds } from './channel-kinds.ts';
@@ -143,10 +143,7 @@ export class Inbox {
   async close(others: readonly Promise<void>[]): Promise<void> {
     const work = [...others, ...[...this.#chats.values()].flatMap((chat) => chat.work ?? [])];
     this.#chats.clear();
-    const limit = new AbortController();
-    const late = pause(CLOSE_MS, limit.signal);
-    await Promise.race([Promise.all(work), late]);
-    limit.abort();
+    await waitAtMost(CLOSE_MS, Promise.all(work));
   }
 
   #chat(id: string, kind: ChannelKind | undefined): Chat {

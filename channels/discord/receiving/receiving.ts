@@ -8,7 +8,7 @@ import type { Receipt, Receive, ReceiveOptions } from '../../../src/protocol/rec
 import { textRef } from '../../../src/protocol/texts/say.ts';
 import { BackgroundWork } from '../../../src/lib/async/background.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
-import { pause } from '../../../src/lib/async/sleep.ts';
+import { pause, waitAtMost } from '../../../src/lib/async/sleep.ts';
 import type { SharedClock } from '../../../src/lib/clock.ts';
 import type { DiscordTiming } from '../config.ts';
 import type { FileDownload } from '../file-download.ts';
@@ -152,9 +152,7 @@ export class Receiving {
     this.#unsubscribe?.();
     await this.#link.stop();
     await this.#inbox.close(this.#background.running);
-    const limit = new AbortController();
-    await Promise.race([this.#resume.save(), pause(SAVE_MS, limit.signal)]);
-    limit.abort();
+    await waitAtMost(SAVE_MS, this.#resume.save());
     this.#resume.close();
   }
 

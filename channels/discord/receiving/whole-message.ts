@@ -95,10 +95,7 @@ async function isAddressed(
   return parent?.isForum === true && (await groups()).includes(parentId);
 }
 
-/**
- * The message with its file's text as its own. If the file cannot be read, or turns out too long, it stays a file:
- * the turn may still fetch it. Throws only the signal's reason.
- */
+/** The message with its file's text as its own; a file that is unreadable or too long stays one. Throws the signal's reason. */
 async function withLongText(message: RawMessage, parts: WholeMessageParts): Promise<RawMessage> {
   const file = longTextOf(message);
   if (file === undefined) return message;

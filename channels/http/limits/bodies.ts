@@ -9,10 +9,7 @@ import { Socket } from 'node:net';
 import { MAX_DISCARDED_BYTES, MAX_DRAINED_BYTES, MAX_LARGE_BODIES, MAX_LINGER_MS } from '../config.ts';
 import { HttpError } from '../errors.ts';
 
-/**
- * Waits a moment for the rest of a short body that no one has read, so that the connection can be kept after the
- * answer. Never throws.
- */
+/** Waits a moment for the rest of a short unread body, so that the connection survives the answer. Never throws. */
 export async function drainShortBody(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { headers } = incoming;
   const isShort = Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= MAX_DRAINED_BYTES;

@@ -89,10 +89,7 @@ export class OpenSockets {
   }
 }
 
-/**
- * Closes this many idle ones, oldest first. New ones stay for a moment: many clients may connect at once, each with a
- * token.
- */
+/** Closes this many idle ones, oldest first; new ones stay for a moment, as many clients may connect at once. */
 function closeIdle(entries: Iterable<Entry>, count: number): void {
   const settled = performance.now() - MIN_IDLE_MS;
   let remaining = count;

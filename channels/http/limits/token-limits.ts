@@ -1,7 +1,4 @@
-/**
- * What one token without `admin` may have at once: messages a minute, sessions, running turns. Admins are not limited
- * here.
- */
+/** What one token without `admin` may have at once: messages a minute, sessions, running turns. */
 import { type Caller, hasScope } from '../../../src/protocol/access.ts';
 import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
@@ -19,10 +16,23 @@ const KNOWN_MS = 10 * MINUTE_MS;
 /** Stands for the turn of a message that is being accepted. */
 const NO_TURN_YET = '';
 
-interface TokenUse {
-  /** Messages left of the minute, as of `at`. */
-  messages: number;
+/** How many of something are left, and when that was, by a steady clock. */
+export interface Bucket {
+  left: number;
   at: number;
+}
+
+/** Takes one of the `perMinute` that a bucket gets and holds; if none is left, returns the milliseconds until one is. */
+export function takeOne(bucket: Bucket, perMinute: number, now: number): number | undefined {
+  bucket.left = Math.min(perMinute, bucket.left + ((now - bucket.at) * perMinute) / MINUTE_MS);
+  bucket.at = now;
+  if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * MINUTE_MS) / perMinute);
+  bucket.left -= 1;
+  return undefined;
+}
+
+interface TokenUse {
+  messages: Bucket;
   /** Sessions that may have a running turn, with the newest turn of each. */
   turns: Map<SessionKey, string>;
   /** Completions without a session that run. */
@@ -31,10 +41,7 @@ interface TokenUse {
   making: Set<SessionKey>;
 }
 
-/**
- * The limits of tokens. What runs is counted here without a query; the store is asked only when a token seems to be at
- * its limit.
- */
+/** The limits of tokens; the store is asked only when a token seems to be at its limit. */
 export class TokenLimits {
   readonly #limits: HttpLimits;
   readonly #gateway: GatewayApi;
@@ -133,10 +140,7 @@ export class TokenLimits {
     }
   }
 
-  /**
-   * Counts a session that is made without a message: like a message, and among the token's sessions. Returns the
-   * function that ends it.
-   */
+  /** Counts a session made without a message as a message and a session. Returns the function that ends it. */
   async beginSession(caller: Caller, key: SessionKey): Promise<() => void> {
     if (hasScope(caller, 'admin')) return () => undefined;
     const usage = this.#useOf(caller);
@@ -155,8 +159,7 @@ export class TokenLimits {
     const existing = this.#tokens.get(tokenId);
     if (existing !== undefined) return existing;
     const usage: TokenUse = {
-      messages: messagesPerMinute,
-      at: this.#monotonicNow(),
+      messages: { left: messagesPerMinute, at: this.#monotonicNow() },
       turns: new Map(),
       calls: 0,
       making: new Set(),
@@ -173,22 +176,13 @@ export class TokenLimits {
 
   #countMessage(usage: TokenUse): void {
     const { messagesPerMinute } = this.#limits;
-    const now = this.#monotonicNow();
-    const gained = ((now - usage.at) * messagesPerMinute) / MINUTE_MS;
-    usage.messages = Math.min(messagesPerMinute, usage.messages + gained);
-    usage.at = now;
-    if (usage.messages < 1) {
-      const retryAfterMs = Math.ceil(((1 - usage.messages) * MINUTE_MS) / messagesPerMinute);
-      const text = `This token may send ${messagesPerMinute} messages a minute, and has sent them; try again later.`;
-      throw new HttpError(429, 'rate_limited', text, { retryAfterMs });
-    }
-    usage.messages -= 1;
+    const retryAfterMs = takeOne(usage.messages, messagesPerMinute, this.#monotonicNow());
+    if (retryAfterMs === undefined) return;
+    const text = `This token may send ${messagesPerMinute} messages a minute, and has sent them; try again later.`;
+    throw new HttpError(429, 'rate_limited', text, { retryAfterMs });
   }
 
-  /**
-   * Reserves a place for a turn in a session, or for a completion without one. A session with a running turn may take
-   * further messages: they wait behind it.
-   */
+  /** Reserves a place for a turn or a completion. In a session with a running turn, messages wait behind it. */
   async #reserveTurn(usage: TokenUse, key: SessionKey | undefined): Promise<void> {
     const { turnsPerToken } = this.#limits;
     const all = Math.max(1, Math.floor(this.#gateway.turnConcurrency * (1 - RESERVED_TURNS)));

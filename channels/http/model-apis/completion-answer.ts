@@ -1,6 +1,7 @@
 /** One chat completion as OpenAI clients read it: whole, or in chunks from the first token on. */
 import type { ServerResponse } from 'node:http';
 import type { TokenLogprob, ToolCall, Usage } from '../../../src/protocol/agent/provider.ts';
+import { timeOf } from '../../../src/lib/ids.ts';
 import { errorBody } from '../errors.ts';
 import type { EventStream } from '../event-stream.ts';
 import { type AnswerWriter, collectedAnswer, type Refuse, streamFailure } from './answer.ts';
@@ -11,6 +12,11 @@ export interface CompletionId {
   model: string;
   /** Epoch seconds. */
   created: number;
+}
+
+/** The fields of the completion with this id of a turn or call; `prefix` says of which route it is. */
+export function completionId(prefix: string, id: string, model: string): CompletionId {
+  return { id: `${prefix}-${id}`, model, created: Math.floor(timeOf(id) / 1_000) };
 }
 
 /** Writes chunks to an open stream. The JSON around a delta is made once per answer, not once per token. */

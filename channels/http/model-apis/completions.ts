@@ -5,13 +5,12 @@ import {
   type CallerOptions,
   REASONING_EFFORTS,
 } from '../../../src/protocol/agent/provider.ts';
-import { timeOf } from '../../../src/lib/ids.ts';
 import { MAX_LOGIT_BIASES, MAX_MESSAGES } from '../config.ts';
 import type { FieldNames } from '../errors.ts';
 import { endUserSchema, sessionIdOf } from '../inbound.ts';
 import { EVENT_STREAM, type Route, routeOf } from '../route.ts';
 import { answerCall, wantsGatewayTools } from './calls.ts';
-import { streamedAnswer, wholeAnswer } from './completion-answer.ts';
+import { completionId, streamedAnswer, wholeAnswer } from './completion-answer.ts';
 import { instructionsOf, messageSchema, sessionInput, toContext } from './completion-messages.ts';
 import { COMPLETION_FIELDS, invalid, unsupported } from './fields.ts';
 import {
@@ -119,16 +118,13 @@ export const completionRoutes: readonly Route[] = [
     async handle(c, deps, read) {
       const { incoming, outgoing } = c.env;
       const body = await read();
-      const { model, messages, mode } = body;
-      const name = (id: string) => ({
-        id: `chatcmpl-${id}`,
-        model: model ?? 'default',
-        created: Math.floor(timeOf(id) / 1_000),
-      });
+      const { messages, mode } = body;
+      const model = body.model ?? 'default';
+      const name = (id: string) => completionId('chatcmpl', id, model);
       return await answerCall(c, deps, {
         sessionId: sessionIdOf(incoming),
         user: body.user,
-        model: model ?? 'default',
+        model,
         stream: body.stream === true,
         options: completionOptions(body, wantsGatewayTools(incoming)),
         topLogprobs: logprobsOf(body),

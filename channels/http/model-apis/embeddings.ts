@@ -40,8 +40,7 @@ export const embeddingRoutes: readonly Route[] = [
       const { vectors, promptTokens } = await deps.gateway.embed(c.get('caller'), request, signal);
       const encode = body.encoding_format === 'base64' ? toBase64 : toNumbers;
       const usage = JSON.stringify({ prompt_tokens: promptTokens, total_tokens: promptTokens });
-      outgoing.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-      await writeParts(outgoing, [
+      await writeParts(outgoing, 'application/json', [
         '{"object":"list","data":[',
         ...vectors.map((vector, index) => () => {
           const comma = index === 0 ? '' : ',';
@@ -54,11 +53,13 @@ export const embeddingRoutes: readonly Route[] = [
   }),
 ];
 
-/** Writes a long JSON body in parts, and ends it. Never throws. */
+/** Answers with a long JSON body, written in parts. Never throws. */
 export async function writeParts(
   outgoing: ServerResponse,
+  contentType: string,
   parts: readonly (string | (() => string))[],
 ): Promise<void> {
+  outgoing.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' });
   for (const [index, part] of parts.entries()) {
     if (outgoing.destroyed) return;
     const isTaken = outgoing.write(typeof part === 'string' ? part : part());

@@ -1,7 +1,4 @@
-/**
- * Every field of OpenAI's requests, and what this gateway does with it. One rule: a field that changes the meaning of the
- * answer is honoured, or refused by name; only a harmless one is ignored.
- */
+/** Every field of OpenAI's requests: one that changes the answer is honoured or refused by name, a harmless one ignored. */
 import { HttpError } from '../errors.ts';
 
 /** `unless` are values of a refused field that ask for what happens anyway. */
@@ -157,10 +154,7 @@ export const EMBEDDING_FIELDS: FieldTable = {
   user: harmless('nothing is remembered'),
 };
 
-/**
- * Throws `HttpError` 400 for the first field that is not known or is refused. A field that is null counts as left out, as
- * in OpenAI's API. `within` is the place of the fields in the body.
- */
+/** Throws `HttpError` 400 for the first field that is unknown or refused; null counts as left out. `within`: their place. */
 export function checkFields(body: Readonly<Record<string, unknown>>, table: FieldTable, within = ''): void {
   for (const [name, value] of Object.entries(body)) {
     if (value === null || value === undefined) continue;

@@ -1,7 +1,4 @@
-/**
- * Fields that front ends of local models send besides OpenAI's: sampling as Ollama, llama-server and vLLM name it, and the
- * many ways to say whether a model thinks.
- */
+/** Fields of front ends of local models: sampling as Ollama, llama-server and vLLM name it, and whether a model thinks. */
 import { z } from 'zod';
 import { type CallerOptions, REASONING_EFFORTS } from '../../../src/protocol/agent/provider.ts';
 import { MAX_STOPS } from '../config.ts';

@@ -100,10 +100,7 @@ export function jsonAnswer(
   );
 }
 
-/**
- * The last piece. Model servers report one time for a whole call, which is that of generating here. Ollama ends with calls as
- * with a text.
- */
+/** The last piece. Model servers report one time for the whole call, here that of generating; calls end as texts do. */
 function endOf(reason: FinishReason, { promptTokens, completionTokens, modelMs }: Usage) {
   const nanoseconds = Math.round(modelMs * 1_000_000);
   return {

@@ -1,7 +1,4 @@
-/**
- * The bodies of Ollama's API (ollama/ollama, `api/types.go`) as bodies of chat completions, which the gateway reads already.
- * As with Ollama, a field that is not known has no effect.
- */
+/** Ollama's bodies (ollama/ollama, `api/types.go`) as those of chat completions. Unknown fields have no effect, as there. */
 import { z } from 'zod';
 import { MAX_MESSAGES } from '../config.ts';
 import { contentSchema } from './completion-messages.ts';
@@ -132,10 +129,7 @@ interface OpenCall {
   name: string;
 }
 
-/**
- * Calls get the ids that results name. Many clients send neither ids nor names, as Ollama needs none: a result is that of
- * the first call that has none.
- */
+/** Calls get the ids that results name; a result with neither id nor name belongs to the first call that has none. */
 function toMessages(messages: readonly Message[]): object[] {
   let open: OpenCall[] = [];
   return messages.map(({ role, content, thinking, images: pictures, ...fields }, index) => {

@@ -143,12 +143,7 @@ export const ollamaRoutes: readonly Route[] = [
       const texts = typeof input === 'string' ? [input].filter((text) => text !== '') : input;
       const { vectors, promptTokens } = await vectorsOf(c, deps, { model, texts, dimensions });
       const duration = Math.round((performance.now() - startedAt) * 1_000_000);
-      const { outgoing } = c.env;
-      outgoing.writeHead(200, {
-        'content-type': 'application/json; charset=utf-8',
-        'cache-control': 'no-store',
-      });
-      await writeParts(outgoing, [
+      await writeParts(c.env.outgoing, 'application/json; charset=utf-8', [
         `{"model":${JSON.stringify(model)},"embeddings":[`,
         ...vectors.map((vector, index) => () => `${index === 0 ? '' : ','}${JSON.stringify(vector)}`),
         `],"total_duration":${duration},"load_duration":0,"prompt_eval_count":${promptTokens}}`,

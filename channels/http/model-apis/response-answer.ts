@@ -33,33 +33,31 @@ export function streamedResponse(stream: EventStream, head: ResponseHead, refuse
     write('response.created', { response });
     write('response.in_progress', { response });
   };
-  const items = createItems(head.id, head.names, (type, body) => {
+  const { output, close, ...writers } = createItems(head.id, head.names, (type, body) => {
     begin();
     write(type, body);
   });
   return {
+    ...writers,
     whole: false,
-    text: items.text,
-    thinking: items.thinking,
     // What a stream has sent stays where it is.
     textWasThinking: () => undefined,
-    toolCall: items.toolCall,
     waiting() {
       begin();
       stream.write(': ping\n\n');
     },
     finish(reason, usage) {
       begin();
-      items.close();
+      close();
       // What a client knows to be complete can be referred to.
-      void stored(head, endOf(head, reason, items.output, usage)).then((response) => {
+      void stored(head, endOf(head, reason, output, usage)).then((response) => {
         write(`response.${String(response['status'])}`, { response });
         stream.end();
       });
     },
     fail: streamFailure(stream, refuse, ({ code, message }) =>
       write('response.failed', {
-        response: { ...responseObject(head, 'failed', items.output), error: { code, message } },
+        response: { ...responseObject(head, 'failed', output), error: { code, message } },
       }),
     ),
   };
@@ -67,17 +65,14 @@ export function streamedResponse(stream: EventStream, head: ResponseHead, refuse
 
 /** Collects the response and sends it as one JSON body. */
 export function wholeResponse(outgoing: ServerResponse, head: ResponseHead, refuse: Refuse): AnswerWriter {
-  const items = createItems(head.id, head.names, () => undefined);
+  const { output, close, ...writers } = createItems(head.id, head.names, () => undefined);
   return {
+    ...writers,
     whole: true,
-    text: items.text,
-    thinking: items.thinking,
-    textWasThinking: items.textWasThinking,
-    toolCall: items.toolCall,
     waiting: () => undefined,
     finish(reason, usage) {
-      items.close();
-      void stored(head, endOf(head, reason, items.output, usage)).then((response) => {
+      close();
+      void stored(head, endOf(head, reason, output, usage)).then((response) => {
         sendWhole(outgoing, response);
       });
     },

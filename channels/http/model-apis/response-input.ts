@@ -41,10 +41,7 @@ export function isReference(item: Item): boolean {
   );
 }
 
-/**
- * One item in the gateway's terms. Reasoning of earlier answers is not sent to the model again; a reference is left only
- * in a session, which knows what it stands for.
- */
+/** One item in the gateway's terms, without earlier reasoning; only a session knows what a reference stands for. */
 type ReadItem =
   | { kind: 'message'; role: 'user' | 'assistant' | 'system'; text: string; files: InlineFile[] }
   | { kind: 'call'; id: string; name: string; arguments: string }

@@ -147,10 +147,7 @@ const TEXT_FIELDS: FieldTable = {
   verbosity: refusedField('no model server knows it', 'medium'),
 };
 
-/**
- * What the body asks of the answer, apart from its tools the ones that are offered; `gatewayTools` is what the header asks
- * for. Throws `HttpError` 400.
- */
+/** What the body asks of the answer; `gatewayTools` is what the header asks for. Throws `HttpError` 400. */
 export function responseOptions(
   body: ResponseBody,
   tools: OfferedTools,

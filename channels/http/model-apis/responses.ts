@@ -11,7 +11,7 @@ import {
 } from '../../../src/protocol/store/ledger.ts';
 import { timeOf } from '../../../src/lib/ids.ts';
 import { MAX_MESSAGES } from '../config.ts';
-import { type FieldNames, HttpError } from '../errors.ts';
+import { badQuery, type FieldNames, HttpError } from '../errors.ts';
 import { sessionIdOf } from '../inbound.ts';
 import {
   EVENT_STREAM,
@@ -165,21 +165,16 @@ export const responseRoutes: readonly Route[] = [
       last_id: z.string().nullable(),
       has_more: z.boolean(),
     }),
-    /** `GET /v1/responses/:id/input_items`: the items of its request, the newest first unless `order=asc`. */
     async handle(c, deps) {
       const { id, input = [] } = await storedResponse(c, deps);
       const items = input.map((item, index) => withId(item, id, index));
       if (c.req.query('order') !== 'asc') items.reverse();
       const limit = Number(c.req.query('limit') ?? ITEMS_PAGE);
-      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_ITEMS_PAGE) {
-        const text = `"limit" must be 1 to ${MAX_ITEMS_PAGE}.`;
-        throw new HttpError(400, 'invalid_query', text, { param: 'limit' });
-      }
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_ITEMS_PAGE)
+        throw badQuery('limit', `1 to ${MAX_ITEMS_PAGE}`);
       const lastItemId = c.req.query('after');
       const from = lastItemId === undefined ? 0 : items.findIndex((item) => item['id'] === lastItemId) + 1;
-      if (lastItemId !== undefined && from === 0) {
-        throw new HttpError(400, 'invalid_query', '"after" must be the id of an item.', { param: 'after' });
-      }
+      if (lastItemId !== undefined && from === 0) throw badQuery('after', 'the id of an item');
       const data = items.slice(from, from + limit);
       return c.json({
         object: 'list',
@@ -232,10 +227,7 @@ function requestFields(body: ResponseBody): ResponseHead['asked'] {
   };
 }
 
-/**
- * The conversation of a request without a session: what it continues by id, and its own items with those that it refers
- * to. Throws `HttpError` 400 or 404 that names an id which is not stored, `StoreError`.
- */
+/** The conversation of a request without a session. Throws `HttpError` 400 or 404 for an id not stored, `StoreError`. */
 async function wholeInput(
   { gateway }: HandlerDeps,
   { tokenId }: Caller,

@@ -1,6 +1,5 @@
 /** `POST /v1/completions`: OpenAI's older route, whose prompt is asked as the only message of a chat. */
 import { z } from 'zod';
-import { timeOf } from '../../../src/lib/ids.ts';
 import { errorBody, type FieldNames } from '../errors.ts';
 import type { EventStream } from '../event-stream.ts';
 import { sessionIdOf } from '../inbound.ts';
@@ -13,7 +12,7 @@ import {
   streamFailure,
 } from './answer.ts';
 import { answerCall, wantsGatewayTools } from './calls.ts';
-import { type CompletionId, wireUsage } from './completion-answer.ts';
+import { completionId, type CompletionId, wireUsage } from './completion-answer.ts';
 import { sessionInput, toContext } from './completion-messages.ts';
 import { completionOptions, completionSchema } from './completions.ts';
 import { COMPLETION_FIELDS, type FieldTable, honoured, refusedField } from './fields.ts';
@@ -71,11 +70,7 @@ export const textCompletionRoutes: readonly Route[] = [
       const { prompt, ...body } = await read();
       const messages = [{ role: 'user' as const, content: prompt }];
       const model = body.model ?? 'default';
-      const name = (id: string): CompletionId => ({
-        id: `cmpl-${id}`,
-        model,
-        created: Math.floor(timeOf(id) / 1_000),
-      });
+      const name = (id: string) => completionId('cmpl', id, model);
       return await answerCall(c, deps, {
         sessionId: sessionIdOf(incoming),
         user: body.user,

@@ -56,10 +56,7 @@ export function toFormat({ name, description, schema, strict }: z.infer<typeof s
   };
 }
 
-/**
- * The tools and the choice among them. If the caller brings no tools, the gateway's are offered; `none` offers no tool
- * at all. Throws `HttpError` 400.
- */
+/** The tools and the choice among them: the caller's, else the gateway's; `none` offers none. Throws `HttpError` 400. */
 export function toolOptions(
   tools: readonly ToolSchema[],
   choice: Choice,

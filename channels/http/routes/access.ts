@@ -62,14 +62,10 @@ export const accessRoutes: readonly Route[] = [
     summary: 'End a grant',
     description: 'Their next message is refused as that of a stranger.',
     async handle(c, { gateway }) {
-      const grant = grantSchema.safeParse(c.req.param()).data;
-      const { channel, kind, id } = grant ?? {};
-      const isRemoved =
-        channel !== undefined &&
-        kind !== undefined &&
-        id !== undefined &&
-        (await gateway.administration.removeGrant(channel, kind, id));
-      if (!isRemoved) throw new HttpError(404, 'grant_not_found', 'There is no such grant in the database.');
+      const { data: grant } = grantSchema.safeParse(c.req.param());
+      const { administration } = gateway;
+      if (!grant || !(await administration.removeGrant(grant.channel, grant.kind, grant.id)))
+        throw new HttpError(404, 'grant_not_found', 'There is no such grant in the database.');
       return c.json({ ...grant, deleted: true });
     },
   }),
@@ -139,16 +135,8 @@ function noToken(): HttpError {
   return new HttpError(404, 'token_not_found', 'There is no such token.');
 }
 
-function wireToken({
-  tokenId,
-  name,
-  scopes,
-  origin,
-  createdAt,
-  expired,
-  expiresAt,
-  lastUsedAt,
-}: TokenRecord) {
-  const life = { expiresAt: expiresAt ?? null, lastUsedAt: lastUsedAt ?? null };
-  return { id: tokenId, name, scopes, origin, createdAt, expired, ...life };
+function wireToken(token: TokenRecord) {
+  const { tokenId: id, name, scopes, origin, createdAt, expired } = token;
+  const life = { expiresAt: token.expiresAt ?? null, lastUsedAt: token.lastUsedAt ?? null };
+  return { id, name, scopes, origin, createdAt, expired, ...life };
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MAX_CONFIG_CHANGES } from '../../../src/protocol/operator/administration.ts';
 import type { ProfileChanged } from '../../../src/protocol/agent/profile.ts';
 import { inEnglish, type TextRef } from '../../../src/protocol/texts/say.ts';
-import { HttpError } from '../errors.ts';
+import { badQuery, HttpError } from '../errors.ts';
 import { type HttpContext, type Route, routeOf } from '../route.ts';
 import { sayToCaller } from './person.ts';
 
@@ -80,10 +80,7 @@ export const configFileRoutes: readonly Route[] = [
     async handle(c, { gateway }) {
       const id = idOf(c);
       const version = c.req.query('version') ?? '';
-      if (version === '')
-        throw new HttpError(400, 'invalid_query', '"version" must be that of the profile as it was read.', {
-          param: 'version',
-        });
+      if (version === '') throw badQuery('version', 'that of the profile as it was read');
       const result = await gateway.administration.removeProfile(id, version);
       switch (result.kind) {
         case 'removed':

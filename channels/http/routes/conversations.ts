@@ -6,7 +6,15 @@ import { newId } from '../../../src/lib/ids.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { MODELS_TIMEOUT_MS } from '../config.ts';
 import { badQuery, HttpError, noSession } from '../errors.ts';
-import { accept, idempotencyKey, keyOf, postableId, toInbound, wantedLanguages } from '../inbound.ts';
+import {
+  accept,
+  idempotencyKey,
+  inSession,
+  keyOf,
+  postableId,
+  toInbound,
+  wantedLanguages,
+} from '../inbound.ts';
 import { type HandlerDeps, type HttpContext, type Route, routeOf } from '../route.ts';
 import {
   queueJson,
@@ -73,11 +81,8 @@ export const conversationRoutes: readonly Route[] = [
     description: 'The next one first; `mode` says whether they wait, join the turn, or replace it.',
     answer: queueJson,
     async handle(c, deps) {
-      const key = keyOf(c);
-      const caller = c.get('caller');
-      const queue = await deps.gateway.conversations.queue(caller, key);
-      if (queue === undefined) throw noSession(key);
-      return c.json(wireQueue(queue, caller));
+      const queue = await inSession(c, (caller, key) => deps.gateway.conversations.queue(caller, key));
+      return c.json(wireQueue(queue, c.get('caller')));
     },
   }),
   route('PATCH', '/v1/sessions/:key/queue/:turn', 'chat', {
@@ -111,9 +116,7 @@ export const conversationRoutes: readonly Route[] = [
     description:
       '`configured` is what was meant, `answering` what answers now, with the reason if that is another.',
     async handle(c, deps) {
-      const key = keyOf(c);
-      const model = await deps.gateway.conversations.model(c.get('caller'), key);
-      if (model === undefined) throw noSession(key);
+      const model = await inSession(c, (caller, key) => deps.gateway.conversations.model(caller, key));
       return c.json(wireSessionModel(model));
     },
   }),
@@ -150,20 +153,17 @@ export const conversationRoutes: readonly Route[] = [
     summary: 'Take the last question and its answers out of what the model reads',
     description: 'It stays among the messages, marked as left out; 409 says why it cannot be.',
     async handle(c, deps) {
-      const key = keyOf(c);
-      const undone = await deps.gateway.conversations.undo(c.get('caller'), key);
-      if (undone === undefined) throw noSession(key);
-      return c.json(undone);
+      return c.json(await inSession(c, (caller, key) => deps.gateway.conversations.undo(caller, key)));
     },
   }),
   route('POST', '/v1/sessions/:key/turns/:turn/choose', 'chat', {
     summary: 'Let the model read this answer instead of the others to its question',
     description: 'Also brings an answer back after an undo; 409 says why it cannot be chosen.',
     async handle(c, deps) {
-      const key = keyOf(c);
-      const choice = await deps.gateway.conversations.choose(c.get('caller'), key, c.req.param('turn') ?? '');
-      if (choice === undefined) throw noSession(key);
-      return c.json(choice);
+      const turn = c.req.param('turn') ?? '';
+      return c.json(
+        await inSession(c, (caller, key) => deps.gateway.conversations.choose(caller, key, turn)),
+      );
     },
   }),
   route('GET', '/v1/turns/:id/trace', 'chat', {
@@ -192,10 +192,8 @@ async function change(
   deps: HandlerDeps,
   act: Parameters<ConversationApi['changeWaiting']>[3],
 ): Promise<Response> {
-  const key = keyOf(c);
-  const caller = c.get('caller');
   const turn = c.req.param('turn') ?? '';
-  const queue = await deps.gateway.conversations.changeWaiting(caller, key, turn, act);
-  if (queue === undefined) throw noSession(key);
-  return c.json(wireQueue(queue, caller));
+  const { conversations } = deps.gateway;
+  const queue = await inSession(c, (caller, key) => conversations.changeWaiting(caller, key, turn, act));
+  return c.json(wireQueue(queue, c.get('caller')));
 }

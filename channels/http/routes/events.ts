@@ -17,10 +17,7 @@ const RETRY_MS = 1_000;
 /** Sessions whose owner is remembered, for all streams together. */
 const MAX_KNOWN = 10_000;
 
-/**
- * Events that are passed on once, at the beginning of a run of the same kind: without their texts, tokens and progress say
- * no more than that something grows.
- */
+/** Events sent once at the beginning of a run of their kind: without texts, further ones say nothing new. */
 const GROWING: ReadonlySet<AgentEvent['type']> = new Set(['thinking_delta', 'stream_chunk', 'tool_progress']);
 
 /** Receives each event as JSON. */
@@ -180,10 +177,7 @@ function pairOf(tokenId: string, key: SessionKey): string {
   return `${tokenId} ${key}`;
 }
 
-/**
- * Follows what happens in all sessions that this caller may see; returns the function that ends that. The events have
- * no texts and no ids.
- */
+/** Follows all sessions that this caller may see, without texts and ids; returns the function that ends that. */
 export function followAll(gateway: GatewayApi, caller: Caller, reader: ListReader): () => void {
   const events = lists.get(gateway) ?? new ListEvents(gateway);
   lists.set(gateway, events);

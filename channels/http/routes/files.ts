@@ -1,7 +1,4 @@
-/**
- * The routes of a session's files: a file comes before the message that names it, and anyone who may read the session
- * may fetch it.
- */
+/** The routes of a session's files: a file comes before the message that names it; readers of the session may fetch it. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -10,7 +7,7 @@ import type { ReadableFile } from '../../../src/protocol/file-api.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
 import { refuseEncodings } from '../body.ts';
 import { HttpError, noSession } from '../errors.ts';
-import { keyOf, postableId } from '../inbound.ts';
+import { inSession, postableId } from '../inbound.ts';
 import { type HttpContext, requestId, type Route, routeOf } from '../route.ts';
 import { readUpload, refuseLength } from '../upload.ts';
 import { wireFile } from '../wire.ts';
@@ -54,10 +51,7 @@ export const fileRoutes: readonly Route[] = [
     description: 'At most 500, `more` if there are others.',
     answer: z.object({ files: z.array(listedFileJson), more: z.boolean() }),
     async handle(c, { gateway }) {
-      const key = keyOf(c);
-      const list = await gateway.files.list(c.get('caller'), key);
-      if (list === undefined) throw noSession(key);
-      return c.json(list);
+      return c.json(await inSession(c, (caller, key) => gateway.files.list(caller, key)));
     },
   }),
   route('POST', '/v1/sessions/:key/files', 'chat', {
@@ -100,10 +94,8 @@ export const fileRoutes: readonly Route[] = [
      * place; nothing in a file runs.
      */
     async handle(c, deps) {
-      const key = keyOf(c);
       const { incoming, outgoing } = c.env;
-      await using file = await deps.gateway.files.open(c.get('caller'), key, pathIn(c));
-      if (file === undefined) throw noSession(key);
+      await using file = await inSession(c, (caller, key) => deps.gateway.files.open(caller, key, pathIn(c)));
       const { bytes } = file;
       const etag = `"${bytes.toString(36)}-${file.changedAt.getTime().toString(36)}"`;
       const selection = selectionOf(incoming, etag, bytes);
@@ -136,9 +128,8 @@ export const fileRoutes: readonly Route[] = [
     summary: 'Remove a file that was sent',
     description: 'Only files that were sent over the API; the messages that brought it stay.',
     async handle(c, deps) {
-      const key = keyOf(c);
       const file = pathIn(c);
-      if ((await deps.gateway.files.remove(c.get('caller'), key, file)) === undefined) throw noSession(key);
+      await inSession(c, (caller, key) => deps.gateway.files.remove(caller, key, file));
       return c.json({ file, deleted: true });
     },
   }),
@@ -178,10 +169,7 @@ function headersOf({ mimeType, name }: ReadableFile): Record<string, string> {
   };
 }
 
-/**
- * Reads the headers of a request for a file of that many bytes. Several ranges at once, other units and malformed ranges get
- * the whole, as the RFC allows. Never throws.
- */
+/** Reads the headers of a request for a file of that many bytes. Several or malformed ranges get all. Never throws. */
 function selectionOf({ headers, method }: IncomingMessage, etag: string, bytes: number): Selection {
   const cachedTags = headers['if-none-match'];
   if (cachedTags !== undefined && matches(cachedTags, etag)) return { status: 304 };

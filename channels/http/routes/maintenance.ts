@@ -2,16 +2,16 @@
 import { z } from 'zod';
 import { MAX_ADMIN_ROWS, MAX_LOG_LINES } from '../../../src/protocol/operator/administration.ts';
 import { LANE_CLASSES, type LaneKey } from '../../../src/protocol/store/lanes.ts';
-import { HttpError } from '../errors.ts';
+import { badQuery, HttpError } from '../errors.ts';
 import { type HttpContext, type Route, routeOf } from '../route.ts';
 import { sayToCaller } from './person.ts';
 
-const isLane = (text: string): text is LaneKey =>
-  LANE_CLASSES.some((name) => text.startsWith(`${name}:`) && text.length > name.length + 1);
+const isLane = (lane: unknown): boolean =>
+  LANE_CLASSES.some((name) => String(lane).startsWith(`${name}:`) && String(lane).length > name.length + 1);
 
 /** The body. */
 const letterSchema = z.strictObject({
-  lane: z.string().max(2_000).refine(isLane, 'must be the lane of a dead letter'),
+  lane: z.string().max(2_000).pipe(z.custom<LaneKey>(isLane, 'must be the lane of a dead letter')),
   seq: z.int().min(0),
 });
 
@@ -64,9 +64,8 @@ export const maintenanceRoutes: readonly Route[] = [
     body: letterSchema,
     async handle(c, { gateway }, read) {
       const { lane, seq } = await read();
-      if (isLane(lane) && (await gateway.administration.retryDeadLetter(lane, seq)))
-        return c.json({ lane, seq, queued: true });
-      throw noLetter();
+      if (!(await gateway.administration.retryDeadLetter(lane, seq))) throw noLetter();
+      return c.json({ lane, seq, queued: true });
     },
   }),
   route('POST', '/v1/dead-letters/drop', 'admin', {
@@ -75,9 +74,8 @@ export const maintenanceRoutes: readonly Route[] = [
     body: letterSchema,
     async handle(c, { gateway }, read) {
       const { lane, seq } = await read();
-      if (isLane(lane) && (await gateway.administration.dropDeadLetter(lane, seq)))
-        return c.json({ lane, seq, deleted: true });
-      throw noLetter();
+      if (!(await gateway.administration.dropDeadLetter(lane, seq))) throw noLetter();
+      return c.json({ lane, seq, deleted: true });
     },
   }),
   route('GET', '/v1/log', 'admin', {
@@ -87,10 +85,7 @@ export const maintenanceRoutes: readonly Route[] = [
     async handle(c, { gateway }) {
       const lines = readNumber(c, 'lines', MAX_LOG_LINES) ?? MAX_LOG_LINES;
       const level = c.req.query('level') ?? 'info';
-      if (!LEVELS.includes(level))
-        throw new HttpError(400, 'invalid_query', `"level" must be one of ${LEVELS.join(', ')}.`, {
-          param: 'level',
-        });
+      if (!LEVELS.includes(level)) throw badQuery('level', `one of ${LEVELS.join(', ')}`);
       return c.json({ lines: await gateway.administration.log({ lines, level }) });
     },
   }),
@@ -106,5 +101,5 @@ function readNumber(c: HttpContext, param: string, most: number): number | undef
   if (text === undefined) return undefined;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : 0;
   if (value >= 1 && value <= most) return value;
-  throw new HttpError(400, 'invalid_query', `"${param}" must be a number from 1 to ${most}.`, { param });
+  throw badQuery(param, `a number from 1 to ${most}`);
 }

@@ -8,7 +8,16 @@ import { type Route, routeOf } from '../route.ts';
 import { scheduleJson, wireRun, wireSchedule } from '../wire.ts';
 import { sayToCaller } from './person.ts';
 
-const minutes = z.number().min(1).max(527_040);
+const minutes = z.number().min(1).max(527_040).optional();
+
+/** When a schedule runs: one of these, and the time zone of those that name a time. */
+const timing = {
+  cron: z.string().min(1).optional(),
+  everyMinutes: minutes,
+  inMinutes: minutes,
+  at: z.string().min(1).optional(),
+  timeZone: z.string().min(1).optional(),
+};
 
 const route = routeOf('schedules');
 
@@ -32,11 +41,7 @@ export const scheduleRoutes: readonly Route[] = [
     body: z.strictObject({
       session: z.string().min(1),
       task: z.string().min(1),
-      cron: z.string().min(1).optional(),
-      everyMinutes: minutes.optional(),
-      inMinutes: minutes.optional(),
-      at: z.string().min(1).optional(),
-      timeZone: z.string().min(1).optional(),
+      ...timing,
     }),
     status: 201,
     answer: scheduleJson,
@@ -59,15 +64,7 @@ export const scheduleRoutes: readonly Route[] = [
   route('PATCH', '/v1/schedules/:id', 'chat', {
     summary: 'Change its task or timing, or pause it',
     description: 'What is left out stays; `paused` keeps its timing.',
-    body: z.strictObject({
-      task: z.string().min(1).optional(),
-      cron: z.string().min(1).optional(),
-      everyMinutes: minutes.optional(),
-      inMinutes: minutes.optional(),
-      at: z.string().min(1).optional(),
-      timeZone: z.string().min(1).optional(),
-      paused: z.boolean().optional(),
-    }),
+    body: z.strictObject({ task: z.string().min(1).optional(), ...timing, paused: z.boolean().optional() }),
     async handle(c, deps, read) {
       const id = c.req.param('id') ?? '';
       const { task, paused, ...when } = await read();
@@ -103,9 +100,7 @@ export const scheduleRoutes: readonly Route[] = [
     description: 'A run that has begun ends as it would have.',
     async handle(c, deps) {
       const id = c.req.param('id') ?? '';
-      if (!(await deps.gateway.schedules.remove(c.get('caller'), id))) {
-        throw noSchedule(id);
-      }
+      if (!(await deps.gateway.schedules.remove(c.get('caller'), id))) throw noSchedule(id);
       return c.json({ id, deleted: true });
     },
   }),

@@ -5,7 +5,7 @@ import type { MessageRecord } from '../../../src/protocol/store/records.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { MAX_PAGE_SIZE } from '../config.ts';
 import { badQuery, noSession } from '../errors.ts';
-import { idempotencyKey, keyOf, postableId, readableKey, wantedLanguages } from '../inbound.ts';
+import { idempotencyKey, inSession, keyOf, postableId, readableKey, wantedLanguages } from '../inbound.ts';
 import { type HandlerDeps, type HttpContext, type Route, routeOf } from '../route.ts';
 import {
   handledJson,
@@ -80,10 +80,7 @@ export const sessionRoutes: readonly Route[] = [
     description: '404 for one that does not exist and for one of another token alike.',
     answer: sessionJson,
     async handle(c, deps) {
-      const key = keyOf(c);
-      const session = await deps.gateway.session(c.get('caller'), key);
-      if (session === undefined) throw noSession(key);
-      return c.json(wireSession(session));
+      return c.json(wireSession(await inSession(c, (caller, key) => deps.gateway.session(caller, key))));
     },
   }),
   route('PATCH', '/v1/sessions/:key', 'chat', {
@@ -93,9 +90,9 @@ export const sessionRoutes: readonly Route[] = [
     body: sessionChange,
     answer: sessionJson,
     async handle(c, deps, read) {
-      const key = keyOf(c);
-      const session = await deps.gateway.updateSession(c.get('caller'), key, await read());
-      if (session === undefined) throw noSession(key);
+      const session = await inSession(c, async (caller, key) =>
+        deps.gateway.updateSession(caller, key, await read()),
+      );
       return c.json(wireSession(session));
     },
   }),
@@ -115,25 +112,19 @@ export const sessionRoutes: readonly Route[] = [
     query: { ...PAGE, before: 'a message number', include: '`steps`: also the work of their turns' },
     answer: z.looseObject({ messages: z.array(messageJson), resets: z.array(resetJson) }),
     async handle(c, deps) {
-      const key = keyOf(c);
       const text = c.req.query('before');
       const beforeSeq = text === undefined ? undefined : wholeNumber(text, 'before');
       const page = { limit: pageSize(c), before: beforeSeq };
       const include = c.req.query('include');
       if (include !== undefined && include !== 'steps') throw badQuery('include', '"steps"');
-      if (include === 'steps') {
-        const say = await sayToCaller(c, deps);
-        const withWork = await deps.gateway.messagesWithWork(c.get('caller'), key, page, say);
-        if (withWork === undefined) throw noSession(key);
-        const resets = await resetsAmong(c, deps, withWork.messages, beforeSeq);
-        return c.json({ messages: withWork.messages.map(wireMessage), resets, steps: withWork.work });
-      }
-      const messages = await deps.gateway.messages(c.get('caller'), key, page);
-      if (messages === undefined) throw noSession(key);
-      return c.json({
-        messages: messages.map(wireMessage),
-        resets: await resetsAmong(c, deps, messages, beforeSeq),
+      const { messages, work } = await inSession(c, async (caller, key) => {
+        if (include === 'steps')
+          return await deps.gateway.messagesWithWork(caller, key, page, await sayToCaller(c, deps));
+        const messages = await deps.gateway.messages(caller, key, page);
+        return messages && { messages, work: undefined };
       });
+      const resets = await resetsAmong(c, deps, messages, beforeSeq);
+      return c.json({ messages: messages.map(wireMessage), resets, steps: work });
     },
   }),
   route('POST', '/v1/sessions/:key/messages', 'chat', {
@@ -161,20 +152,17 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'The newest plan of a session, and its todo list',
     description: '`null` without a plan; the steps have their states as they are now.',
     async handle(c, deps) {
-      const key = keyOf(c);
-      const work = await deps.gateway.plan(c.get('caller'), key);
-      if (work === undefined) throw noSession(key);
-      return c.json(wireWork(work));
+      return c.json(wireWork(await inSession(c, (caller, key) => deps.gateway.plan(caller, key))));
     },
   }),
   route('POST', '/v1/sessions/:key/stop', 'chat', {
     summary: 'Stop the running turn and drop what waits',
     description: 'Acts within a second, whatever the model is doing; needs no body.',
     async handle(c, deps) {
-      const key = keyOf(c);
-      const result = await deps.gateway.stop(c.get('caller'), key);
-      if (result === undefined) throw noSession(key);
-      return c.json({ stopped: result.stopped, cancelled: result.cancelled, agents: result.agents });
+      const { stopped, cancelled, agents } = await inSession(c, (caller, key) =>
+        deps.gateway.stop(caller, key),
+      );
+      return c.json({ stopped, cancelled, agents });
     },
   }),
 ];

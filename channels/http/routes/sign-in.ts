@@ -192,10 +192,7 @@ function refuseOtherPages({ headers }: IncomingMessage): void {
   throw new HttpError(403, 'not_from_page', text, { param: PAGE_HEADER });
 }
 
-/**
- * Gives a request without a token the rights of the ticket in its address, until `closing` closes; this uses the ticket
- * up. Throws `HttpError` 401 or 429, and `StoreError`.
- */
+/** Gives a request the rights of the ticket in its address, which this uses up. Throws `HttpError` 401 or 429, `StoreError`. */
 export async function authorizeByTicket(
   incoming: IncomingMessage,
   closing: EventEmitter,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { SurfaceEnd } from '../../../src/protocol/sessions/surfaces.ts';
 import { noSession } from '../errors.ts';
-import { keyOf, readableKey } from '../inbound.ts';
+import { inSession, readableKey } from '../inbound.ts';
 import { type Route, routeOf } from '../route.ts';
 
 const surfaceJson = z.object({
@@ -27,9 +27,7 @@ export const surfaceRoutes: readonly Route[] = [
       expiresAt: z.string(),
     }),
     async handle(c, { gateway }) {
-      const key = keyOf(c);
-      const code = await gateway.surfaces.giveCode(c.get('caller'), key);
-      if (code === undefined) throw noSession(key);
+      const code = await inSession(c, (caller, key) => gateway.surfaces.giveCode(caller, key));
       return c.json({ ...code, expiresAt: code.expiresAt.toISOString() }, 201);
     },
   }),
@@ -43,11 +41,11 @@ export const surfaceRoutes: readonly Route[] = [
     status: 202,
     answer: z.object({ asks: linkRequestJson }),
     async handle(c, { gateway }, read) {
-      const key = keyOf(c);
-      const { code } = await read();
-      const entered = await gateway.surfaces.enterCode(c.get('caller'), key, code);
-      if (entered === undefined) throw noSession(key);
-      return c.json({ asks: wireAsked(entered.asks) }, 202);
+      const { asks } = await inSession(c, async (caller, key) => {
+        const { code } = await read();
+        return await gateway.surfaces.enterCode(caller, key, code);
+      });
+      return c.json({ asks: wireAsked(asks) }, 202);
     },
   }),
   route('POST', '/v1/links/:code', 'commands', {
@@ -72,10 +70,7 @@ export const surfaceRoutes: readonly Route[] = [
     description: 'Each with its network, its kind of place, and since when it has been one of them.',
     answer: z.object({ surfaces: z.array(surfaceJson), asks: linkRequestJson.nullable() }),
     async handle(c, { gateway }) {
-      const key = keyOf(c);
-      const list = await gateway.surfaces.list(c.get('caller'), key);
-      if (list === undefined) throw noSession(key);
-      const { surfaces, asks } = list;
+      const { surfaces, asks } = await inSession(c, (caller, key) => gateway.surfaces.list(caller, key));
       return c.json({
         surfaces: surfaces.map(({ address, place, name, linkedAt }) => ({
           address,
@@ -92,10 +87,9 @@ export const surfaceRoutes: readonly Route[] = [
     description: "The session's own address separates all of them.",
     answer: z.object({ left: z.string() }),
     async handle(c, { gateway }) {
-      const key = keyOf(c);
-      const separated = await gateway.surfaces.separate(c.get('caller'), key, c.req.param('address') ?? '');
-      if (separated === undefined) throw noSession(key);
-      return c.json({ left: separated.left.address });
+      const address = c.req.param('address') ?? '';
+      const { left } = await inSession(c, (caller, key) => gateway.surfaces.separate(caller, key, address));
+      return c.json({ left: left.address });
     },
   }),
 ];

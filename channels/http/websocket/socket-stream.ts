@@ -1,7 +1,4 @@
-/**
- * The outgoing side of one WebSocket: the frames of an event loop turn are one write, and a reader that falls behind
- * learns where.
- */
+/** The outgoing side of one WebSocket: one write for each turn of the event loop; a slow reader learns where to continue. */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { SessionKey } from '../../../src/protocol/message.ts';

@@ -16,10 +16,7 @@ import { converse } from './conversation.ts';
 import { CLOSE, Inbox, readToken } from './frames.ts';
 import { SocketStream } from './socket-stream.ts';
 
-/**
- * Serves WebSockets on this server; returns the function that closes those without a token. The others close with their
- * streams.
- */
+/** Serves WebSockets on this server; returns the function that closes those without a token. */
 export function serveWebSockets(server: Server, parts: AppParts, clock: Clock): () => void {
   const webSockets = new WebSockets(parts, clock);
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -136,11 +136,7 @@ const external = quotable.extend({ origin: forwardOrigin.optional() });
 
 const selectedPart = z.object({ text: z.string() });
 
-/**
- * The quote in a message that `sender` wrote: of a message of this chat or of another (`externalReply`), or the part
- * of it that was selected. Undefined if the message replies to nothing that has a text or a file.
- * Never throws.
- */
+/** The quote of what a message from `sender` replies to, or of the selected part; undefined for none. Never throws. */
 export function quotedOf(
   repliedTo: TelegramMessage['reply_to_message'],
   selection: unknown,

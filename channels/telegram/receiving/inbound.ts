@@ -1,7 +1,5 @@
-/**
- * Converts a Telegram update to an `InboundMessage`; ignores everything that was not written to the bot by a person.
- * Pure.
- */
+/** Converts Telegram's updates to `InboundMessage`s; ignores everything that no person wrote to the bot. Pure. */
+import { toAct } from '../../../src/protocol/channel-parts.ts';
 import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
 import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
 import { enclosureOf, mediaOf, nameOf, quotedOf } from './content.ts';
@@ -25,14 +23,9 @@ const STOP_REACTION = '👎';
 
 /** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
 export type Inbound =
-  /**
-   * `album` is the same for all parts of an album, and only for those; the rest identifies the parts of a long text.
-   */
+  /** `album` is the same for all parts of an album, and only for those; the rest identifies the parts of a long text. */
   | { kind: 'message'; message: InboundMessage; album?: string; textLength: number; isCommand: boolean }
-  /**
-   * Without a message if the update does not say which button was pressed or where: the press is then only
-   * acknowledged.
-   */
+  /** Without a message if the update lacks the button or its place: the press is then only acknowledged. */
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
   /** The bot was added to a chat, or can no longer write there. */
   | { kind: 'membership'; change: MembershipChange }
@@ -56,10 +49,7 @@ export interface TopicChange {
   isNamed: boolean;
 }
 
-/**
- * The bot that reads updates, and the names of its commands; in a group, such a command without a bot's name is meant
- * for it.
- */
+/** The bot that reads updates, and its commands: a group's command without a bot's name is meant for it. */
 export interface Reader extends ChannelIdentity {
   commands: ReadonlySet<string>;
 }
@@ -173,17 +163,8 @@ function reasonToIgnore(message: TelegramMessage, botId: string): string | undef
 
 /** What people do other than writing, as a message without text. Telegram gives no time for it, and nothing uses one. */
 function actIn(chat: TelegramMessage['chat'], id: string, senderId: string): InboundMessage {
-  return {
-    id,
-    channel: 'telegram',
-    chatId: chat.id,
-    senderId,
-    content: '',
-    timestamp: 0,
-    media: [],
-    place: chat.type === 'private' ? 'private' : 'group',
-    mentioned: true,
-  };
+  const place = chat.type === 'private' ? 'private' : 'group';
+  return toAct({ id, channel: 'telegram', chatId: chat.id, senderId, timestamp: 0, place });
 }
 
 /** Converts a button press to a message without text; its chat is that of the message with the button. */
@@ -229,10 +210,7 @@ function isMember({ status, is_member: stays }: TelegramMembership['old_chat_mem
   return status === 'restricted' ? stays === true : status !== 'left' && status !== 'kicked';
 }
 
-/**
- * A person reacts to a message; Telegram does not say in which topic. It stops only what is running now. Reactions in
- * the name of a chat have no person behind them.
- */
+/** A person reacts, in a topic that Telegram does not name; only what runs now stops. A chat's reactions have no author. */
 function fromReaction(id: string, reaction: TelegramReaction): Inbound {
   const { chat, user, message_id: stops, old_reaction: former, new_reaction: current } = reaction;
   const isStop = current.some(isStopReaction) && !former.some(isStopReaction);
@@ -274,10 +252,7 @@ function threadOf(message: NonNullable<TelegramPress['message']>): string | unde
   return message.chat.is_forum === true ? GENERAL_TOPIC : undefined;
 }
 
-/**
- * The message replied to. Telegram marks every message in a topic as a reply to the one that opened it: that does not
- * count.
- */
+/** The message replied to; in a topic every message replies to the one that opened it, which does not count. */
 function repliedTo(message: TelegramMessage): TelegramMessage['reply_to_message'] {
   const { reply_to_message: target, message_thread_id: thread } = message;
   return target?.message_id === thread ? undefined : target;

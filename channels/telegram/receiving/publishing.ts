@@ -44,10 +44,7 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /**
-   * Acts on what is not a message, in the order of the batch, before any of its messages is published. Throws
-   * `GatewayError` while the store is unavailable, to be retried.
-   */
+  /** Acts on what is no message, before the batch's messages. Throws `GatewayError` to be retried without the store. */
   async act(batch: readonly ReadUpdate[]): Promise<void> {
     const { gateway, topics } = this.#parts;
     for (const [index, { id, inbound }] of batch.entries()) {
@@ -78,10 +75,7 @@ export class Publisher {
     }
   }
 
-  /**
-   * Publishes messages. Throws `GatewayError` if one could not be committed, and the signal's reason, once nothing is
-   * being published any more.
-   */
+  /** Publishes messages. Throws `GatewayError` or the signal's reason, once nothing is being published any more. */
   async publish(messages: readonly PendingParts[], signal: AbortSignal): Promise<void> {
     const chats = Map.groupBy(messages, ([{ message }]) => message.chatId);
     await forEachConcurrently(chats.values(), CHATS_AT_ONCE, async (chat) => {

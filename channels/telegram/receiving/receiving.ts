@@ -5,7 +5,7 @@ import { ChannelError, type GatewayError, messageOf, toGatewayError } from '../.
 import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
 import { textRef } from '../../../src/protocol/texts/say.ts';
 import { backoffMs } from '../../../src/lib/async/backoff.ts';
-import { sleep } from '../../../src/lib/async/sleep.ts';
+import { sleep, waitAtMost } from '../../../src/lib/async/sleep.ts';
 import type { Introduction } from '../introduction.ts';
 import type { TelegramLostSends } from '../sending.ts';
 import { type Reader, toInbound } from './inbound.ts';
@@ -19,16 +19,10 @@ export interface PollTiming {
   longPollMs: number;
   /** A poll that takes longer is aborted and repeated. */
   stallMs: number;
-  /**
-   * First and longest wait after a failure. With this cap, polling resumes within 35 s after a competing poller (409)
-   * has stopped.
-   */
+  /** First and longest wait after a failure: polling resumes within 35 s after a competing poller (409) has stopped. */
   backoffMs: number;
   backoffCapMs: number;
-  /**
-   * How long a refused token is retried like that before the channel is dead, and the wait between retries from then
-   * on.
-   */
+  /** How long a refused token is retried like that before the channel is dead, and the wait between later retries. */
   deadAfterMs: number;
   deadIntervalMs: number;
   /** Minimum time between two checks whether the owners have changed. */
@@ -106,10 +100,7 @@ export class Receiving {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#unsubscribe();
-    const { promise: timeout, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#parts.timing.lastPublishMs);
-    await Promise.race([this.#done, timeout]);
-    clearTimeout(timer);
+    await waitAtMost(this.#parts.timing.lastPublishMs, this.#done);
     this.#health = { state: 'off' };
   }
 

@@ -10,17 +10,11 @@ import type { InboundMessage } from '../../../src/protocol/message.ts';
 export const MAX_ALBUM_PARTS = 10;
 /** Maximum number of messages forwarded together that become one; an album counts as one message. */
 export const MAX_FORWARDS = 10;
-/**
- * Maximum number of parts of a text that become one message; together they stay below the longest message that the
- * gateway accepts.
- */
+/** Maximum number of parts of a text; together they stay below the longest message that the gateway accepts. */
 export const MAX_TEXT_PARTS = 24;
 /** Longest text of one message, in UTF-16 units; a part of this length was cut at a place without a break. */
 export const FULL_TEXT = 4_096;
-/**
- * A text of this length may continue in the next message: the apps cut a longer one at the best break (paragraph,
- * line, sentence, word) in the second half of what fits.
- */
+/** A text of this length may continue in the next message: apps cut a longer one at the best break in its second half. */
 export const CUT_FROM = FULL_TEXT / 2;
 /** Parts are sent at most this far apart, in milliseconds; Telegram gives times in whole seconds. */
 const GAP_MS = 2_000;

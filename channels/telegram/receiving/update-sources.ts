@@ -1,7 +1,4 @@
-/**
- * Where the bot's updates come from: polled from Telegram, or posted by it to any node, which stores them; the node
- * with the bot's lane then receives them from the store.
- */
+/** Where updates come from: polled, or posted to any node, which stores them for the node with the bot's lane. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
@@ -20,10 +17,7 @@ import { stripEnd } from '../../../src/lib/text.ts';
 
 /** Returns updates until they are finished; those of an incomplete message stay open, and are returned again. */
 export interface UpdateSource {
-  /**
-   * The updates that are not finished, of any shape. Waits `waitMs` for the first one; a request without an answer is
-   * aborted after `stallMs`. Throws `GatewayError`.
-   */
+  /** The unfinished updates. Waits `waitMs` for the first; aborts an unanswered request after `stallMs`. Throws `GatewayError`. */
   next(waitMs: number, stallMs: number, signal: AbortSignal): Promise<unknown[]>;
   /** All of `ids` except the `open` ones are committed or skipped. Throws `GatewayError`. */
   finish(ids: readonly number[], open: ReadonlySet<number>): Promise<void>;
@@ -60,10 +54,7 @@ export class PostedUpdates {
   }
 }
 
-/**
- * `getUpdates`: the offset moves only past finished updates. Updates that a webhook has stored, or still delivers to
- * another node, come first whenever nothing else arrives.
- */
+/** `getUpdates`: the offset passes only finished updates. Updates stored for a webhook come first when it is quiet. */
 export class PolledUpdates implements UpdateSource {
   readonly #bot: BotApi;
   readonly #posted: PostedUpdates;
@@ -131,10 +122,7 @@ export interface WebhookConfig {
   secret?: string | undefined;
 }
 
-/**
- * The secret of the webhook (Bot API `secret_token`: 1-256 of A-Z, a-z, 0-9, _ and -); the token cannot be derived
- * from it.
- */
+/** The webhook's secret (Bot API `secret_token`, 1-256 of A-Z, a-z, 0-9, _ and -), which does not reveal the token. */
 function secretOf(token: string, { secret }: WebhookConfig): string {
   return secret ?? createHmac('sha256', token).update('parley webhook of telegram').digest('base64url');
 }

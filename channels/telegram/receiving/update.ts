@@ -1,9 +1,7 @@
 /** The parts of a Telegram update that the channel reads, checked once; all others are ignored. */
 import { z } from 'zod';
 
-/**
- * Telegram promises 52 significant bits; a number beyond a double's precision names a different chat and is refused.
- */
+/** Telegram promises 52 bits; a number beyond a double's precision names a different chat and is refused. */
 const id = z.union([z.int(), z.string().regex(/^-?\d{1,20}$/)]).transform(String);
 
 export const person = z.object({

@@ -12,6 +12,16 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
+/** What the work returns, or `late` if it takes longer than `ms` milliseconds. Throws what the work throws. */
+export async function waitAtMost<Result>(ms: number, work: Promise<Result>): Promise<Result | 'late'> {
+  const limit = new AbortController();
+  try {
+    return await Promise.race([work, pause(ms, limit.signal).then(() => 'late' as const)]);
+  } finally {
+    limit.abort();
+  }
+}
+
 /** Waits `ms` milliseconds, or until the signal aborts, whichever comes first. Never rejects. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {

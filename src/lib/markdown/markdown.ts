@@ -40,14 +40,14 @@ export function parseMarkdown(text: string): Root {
 }
 
 /** All text below a node, without recursion. */
-export function textBelow(node: Nodes): string {
+export function textBelow(node: Nodes, between = ' '): string {
   const stack: Nodes[] = [node];
   const texts: string[] = [];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     if ('value' in next) texts.push(next.value);
     if ('children' in next) stack.push(...next.children.toReversed());
   }
-  return texts.join(' ');
+  return texts.join(between);
 }
 
 /** The text as plain paragraphs, separated at blank lines; nothing is read as markup. */

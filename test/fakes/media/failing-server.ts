@@ -14,7 +14,7 @@ export interface FailingServer {
 export interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
-  body: Buffer;
+  body: Buffer<ArrayBuffer>;
   /** Answers with an error as OpenAI words it. */
   refuse: (status: number, message: string) => void;
 }

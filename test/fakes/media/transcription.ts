@@ -33,7 +33,7 @@ export interface FakeTranscription extends FailingServer {
 /** `key`: the only one that is accepted; undefined accepts everyone. */
 export async function startFakeTranscription(key?: string): Promise<FakeTranscription> {
   const heard: Heard[] = [];
-  const texts = new Map<string, string>();
+  const texts: [bytes: Uint8Array, text: string][] = [];
   const server = await startFailingServer('/audio/transcriptions', key, async (exchange) => {
     const { request, response, refuse } = exchange;
     const form = await readForm(request.headers, exchange.body);
@@ -44,7 +44,8 @@ export async function startFakeTranscription(key?: string): Promise<FakeTranscri
       return refuse(422, `Field required or unknown: ${stray ?? 'file, model'}`);
     const bytes = Buffer.from(await file.arrayBuffer());
     const ending = file.name.split('.').at(-1) ?? '';
-    if (FORMATS[ending]?.test(bytes.toString('latin1')) !== true)
+    // Only the start: a recording may have many megabytes.
+    if (FORMATS[ending]?.test(bytes.toString('latin1', 0, 16)) !== true)
       return refuse(400, 'Invalid file format. Supported formats: flac, m4a, mp3, mp4, ogg, wav, webm');
     const language = form.get('language');
     const fields = [...form].flatMap(([name, value]) =>
@@ -57,7 +58,7 @@ export async function startFakeTranscription(key?: string): Promise<FakeTranscri
       name: file.name,
       bytes,
     });
-    const text = texts.get(bytes.toString('latin1')) ?? '(nothing)';
+    const [, text = '(nothing)'] = texts.findLast(([spoken]) => bytes.equals(spoken)) ?? [];
     // openai/openai-openapi, CreateTranscriptionResponseVerboseJson.
     const details = { language: 'english', duration: 1.5, segments: [{ id: 0, start: 0, end: 1.5, text }] };
     const answer = form.get('response_format') === 'verbose_json' ? { ...details, text } : { text };
@@ -66,12 +67,12 @@ export async function startFakeTranscription(key?: string): Promise<FakeTranscri
   return {
     ...server,
     heard,
-    says: (bytes, text) => void texts.set(Buffer.from(bytes).toString('latin1'), text),
+    says: (bytes, text) => void texts.push([bytes, text]),
   };
 }
 
 /** The runtime's own reader: it refuses an incomplete form. */
-async function readForm(headers: IncomingMessage['headers'], body: Buffer): Promise<FormData> {
+async function readForm(headers: IncomingMessage['headers'], body: Buffer<ArrayBuffer>): Promise<FormData> {
   const type = headers['content-type'] ?? '';
-  return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
+  return await new Response(body, { headers: { 'content-type': type } }).formData();
 }

@@ -9,7 +9,7 @@ const seen = (markdown: string): unknown[] =>
       ? { title: textsOf(node.summary), inside: textsOf(node.children), ...(node.isOpen && { open: true }) }
       : textBelow(node),
   );
-const textsOf = (nodes: Details['children']): string[] => nodes.map(textBelow);
+const textsOf = (nodes: Details['children']): string[] => nodes.map((node) => textBelow(node));
 
 it('takes the content between the tags, with the summary separate', () => {
   const one = '<details>\n<summary>The **proof**</summary>\n\nFirst.\n\n- a\n- b\n\n</details>\n\nAfter.';

@@ -80,11 +80,9 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     turn.follow({ ...plan(3, { mode: 'agentic' }), state: 'stored' });
     const panel = tab.page.getByRole('region', { name: 'Plan' });
     await panel.getByText('nicht begonnen').waitFor();
-    expect(await panel.locator('.plan-buttons').getByRole('button').allInnerTexts()).toEqual([
-      'Ausführen',
-      'Schritt für Schritt',
-      'Verwerfen',
-    ]);
+    await expect
+      .poll(() => panel.locator('.plan-buttons').getByRole('button').allInnerTexts(), WAIT)
+      .toEqual(['Ausführen', 'Schritt für Schritt', 'Verwerfen']);
     await panel.getByText('0 von 3').waitFor();
     turn.say('Drei.');
     turn.end();

@@ -33,7 +33,9 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       await fixture.ask('hello');
       fixture.api.gateway.tokens.clear();
       await tab.page.getByLabel('Token').waitFor();
-      expect(await tab.page.getByRole('alert').first().innerText()).toContain('That token is not valid.');
+      await expect
+        .poll(() => tab.page.getByRole('alert').first().innerText(), WAIT)
+        .toContain('That token is not valid.');
     });
   });
 
@@ -49,9 +51,9 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       await tab.page.locator('.md', { hasText: 'Once upon a time' }).waitFor();
       turn.end();
       await tab.page.locator('.turn-foot time').waitFor();
-      expect(await tab.page.locator('.md').allInnerTexts()).toEqual(['Once upon a time']);
+      await expect.poll(() => tab.page.locator('.md').allInnerTexts(), WAIT).toEqual(['Once upon a time']);
       expect(turn.final?.content).toBe('Once **upon** a time');
-      expect(await tab.page.locator('#announcer').innerText()).toContain('a time');
+      await expect.poll(() => tab.page.locator('#announcer').innerText(), WAIT).toContain('a time');
     });
 
     it('applies markup as soon as it opens, and shows what never closes as it was written', async () => {
@@ -59,10 +61,12 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       turn.say('Once **upon a');
       const strong = tab.page.locator('.md strong', { hasText: 'upon a' });
       await strong.waitFor();
-      expect(await tab.page.locator('.md').innerText()).toBe('Once upon a');
+      await expect.poll(() => tab.page.locator('.md').innerText(), WAIT).toBe('Once upon a');
       turn.say(' time** there was 1 **tree');
       await tab.page.locator('.md strong', { hasText: 'tree' }).waitFor();
-      expect(await tab.page.locator('.md').innerText()).toBe('Once upon a time there was 1 tree');
+      await expect
+        .poll(() => tab.page.locator('.md').innerText(), WAIT)
+        .toBe('Once upon a time there was 1 tree');
       turn.end();
       await tab.page.locator('.md', { hasText: 'Once upon a time there was 1 **tree' }).waitFor();
     });
@@ -161,7 +165,9 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       turn.end('failed', 'No model server answers. Start it with "ollama serve".');
       const error = tab.page.locator('.turn-error');
       await error.waitFor();
-      expect(await error.innerText()).toBe('No model server answers. Start it with "ollama serve".');
+      await expect
+        .poll(() => error.innerText(), WAIT)
+        .toBe('No model server answers. Start it with "ollama serve".');
     });
 
     it('starts over when a model call is repeated', async () => {
@@ -172,7 +178,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       turn.say('Bonjour');
       turn.end();
       await tab.page.locator('.turn-foot time').waitFor();
-      expect(await tab.page.locator('.md').allInnerTexts()).toEqual(['Bonjour']);
+      await expect.poll(() => tab.page.locator('.md').allInnerTexts(), WAIT).toEqual(['Bonjour']);
     });
 
     it('continues in the same paragraph after a snapshot', async () => {
@@ -182,7 +188,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       turn.snapshot();
       turn.say('ld** word');
       await tab.page.locator('.md strong', { hasText: 'bold' }).waitFor();
-      expect(await tab.page.locator('.md').allInnerTexts()).toEqual(['one bold word']);
+      await expect.poll(() => tab.page.locator('.md').allInnerTexts(), WAIT).toEqual(['one bold word']);
       turn.end();
     });
 

@@ -50,7 +50,9 @@ describePage('acting on a conversation', (tab) => {
     await write(tab.page, '/undo');
     await tab.page.getByText('Taken back: later answers do not know of this.').waitFor();
     await tab.screenshot('taken-back');
-    expect(await tab.page.locator('.taken-back .message-text').innerText()).toBe('forget me');
+    await expect
+      .poll(() => tab.page.locator('.taken-back .message-text').innerText(), WAIT)
+      .toBe('forget me');
     await press('Put back');
     await tab.page.getByText('Taken back').waitFor({ state: 'hidden' });
   });

@@ -33,7 +33,7 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     await page.getByRole('region', { name: 'Search results' }).getByText('heron').click();
     const found = page.locator('.turn.found');
     await found.waitFor();
-    expect(await found.innerText()).toContain('where does the heron live');
+    await expect.poll(() => found.innerText(), WAIT).toContain('where does the heron live');
     const isSeen = (): Promise<boolean> =>
       found.evaluate((turn) => {
         const { top, bottom } = turn.getBoundingClientRect();
@@ -52,7 +52,7 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     await page.getByRole('navigation', { name: 'Your chats' }).getByText('Their chat').click();
     const owner = page.locator('#owner-badge');
     await owner.waitFor();
-    expect(await owner.innerText()).toBe('Chat of chat');
+    await expect.poll(() => owner.innerText(), WAIT).toBe('Chat of chat');
     await tab.screenshot('owner');
     await page.getByRole('button', { name: 'New chat' }).click();
     await owner.waitFor({ state: 'hidden' });
@@ -62,7 +62,7 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     const page = await fixture.open();
     await page.reload();
     await page.getByText('What would you like to talk about?').waitFor();
-    expect(await page.locator('#chat-title').innerText()).toBe('New chat');
+    await expect.poll(() => page.locator('#chat-title').innerText(), WAIT).toBe('New chat');
     expect(await page.locator('#open-details').isVisible()).toBe(false);
   });
 

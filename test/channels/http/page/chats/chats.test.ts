@@ -32,8 +32,8 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     turn.say('five');
     turn.end();
     await tab.page.locator('.turn-foot time').waitFor();
-    expect(await tab.page.locator('.md').innerText()).toBe('one two three four five');
-    expect(await tab.page.locator('.message-text').allInnerTexts()).toEqual(['count']);
+    await expect.poll(() => tab.page.locator('.md').innerText(), WAIT).toBe('one two three four five');
+    await expect.poll(() => tab.page.locator('.message-text').allInnerTexts(), WAIT).toEqual(['count']);
   });
 
   it('shows all of an answer that ended while it was disconnected', async () => {
@@ -46,7 +46,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     turn.end();
     await fixture.api.channel.start(fixture.api.gateway.receive);
     await tab.page.locator('.turn-foot time').waitFor();
-    expect(await tab.page.locator('.md').innerText()).toBe('one two');
+    await expect.poll(() => tab.page.locator('.md').innerText(), WAIT).toBe('one two');
   });
 
   it('greets no one above a message that was sent while the page still looked for the chat', async () => {
@@ -140,7 +140,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     turn.say('two');
     turn.end();
     await tab.page.locator('.turn-foot time').waitFor();
-    expect(await tab.page.locator('.md').innerText()).toBe('one two');
+    await expect.poll(() => tab.page.locator('.md').innerText(), WAIT).toBe('one two');
   });
 
   it('sends a message once, however often a failed attempt is repeated', async () => {
@@ -219,8 +219,8 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.getByText('This chat is on mx.').waitFor();
     released.resolve();
     await tab.page.getByText('This chat is on Matrix.').waitFor();
-    expect(await tab.page.locator('#channel-badge').innerText()).toBe('Matrix');
-    expect(await tab.page.locator('.session-meta').innerText()).toMatch(/^Matrix · /);
+    await expect.poll(() => tab.page.locator('#channel-badge').innerText(), WAIT).toBe('Matrix');
+    await expect.poll(() => tab.page.locator('.session-meta').innerText(), WAIT).toMatch(/^Matrix · /);
   });
 
   it('loads older messages above without moving what the user is reading', async () => {
@@ -251,7 +251,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     await tab.page.getByRole('navigation').getByText('plan my trip').click();
     const plan = tab.page.getByRole('region', { name: 'Plan' });
     await plan.getByText('Pack').waitFor();
-    expect(await tab.page.locator('.answer').innerText()).toBe('All done.');
+    await expect.poll(() => tab.page.locator('.answer').innerText(), WAIT).toBe('All done.');
   });
 
   it('shows that it is a demo, and that the model server cannot be reached', async () => {

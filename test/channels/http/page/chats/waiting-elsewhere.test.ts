@@ -76,7 +76,7 @@ describePageOnFakeGateway('decisions that wait elsewhere', (tab, fixture) => {
       requestApproval(turn, 'far');
       await button(line).waitFor();
       await button(menu).waitFor();
-      expect(await tab.page.locator('#open-sidebar').innerText()).toBe('1');
+      await expect.poll(() => tab.page.locator('#open-sidebar').innerText(), WAIT).toBe('1');
       for (const control of [button(line), button(menu)])
         expect(await heightOf(control)).toBeGreaterThanOrEqual(LEAST_PX);
       expect(await objections(tab.page)).toEqual([]);

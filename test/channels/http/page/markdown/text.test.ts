@@ -31,7 +31,7 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     await answer('code?', `\`\`\`js\n${code}\n\`\`\`\n\n\`\`\`nonsense\nconst x\n\`\`\``);
     await tab.page.locator('.code .hljs-keyword', { hasText: 'const' }).waitFor();
     const blocks = tab.page.locator('.code code');
-    expect(await blocks.first().innerText()).toBe(code);
+    await expect.poll(() => blocks.first().innerText(), WAIT).toBe(code);
     expect(await blocks.nth(1).locator('span').count()).toBe(0);
     expect(await tab.page.locator('.code b').count()).toBe(0);
     await tab.screenshot('code');

@@ -53,7 +53,7 @@ describePage('a plan before it runs', (tab) => {
     await panel().getByRole('button', { name: 'Run', exact: true }).press('Enter');
     const run = tab.page.locator('.plan').last();
     await run.getByText('completed').waitFor();
-    expect(await run.locator('.step-text').allTextContents()).toEqual(await shownSteps());
+    await expect.poll(() => run.locator('.step-text').allTextContents(), WAIT).toEqual(await shownSteps());
     await panel().getByText('run 1 ×').waitFor();
     await run.getByRole('button', { name: 'Run again' }).press('Enter');
     await vi.waitFor(async () => expect((await stored())?.runs).toBe(2), WAIT);

@@ -201,7 +201,9 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       await offers('Run', 'Skip step', 'Stop');
       await panel().getByText('Now we mix the dough.').waitFor();
       await panel().getByText('waiting for you').waitFor();
-      expect(await panel().locator('[aria-current=step]').allInnerTexts()).toEqual(['2. Do thing number 2']);
+      await expect
+        .poll(() => panel().locator('[aria-current=step]').allInnerTexts(), WAIT)
+        .toEqual(['2. Do thing number 2']);
       expect(await tab.page.locator('.approval').count()).toBe(0);
       await tab.screenshot('panel-teacher');
       await tab.page.reload();

@@ -1,6 +1,7 @@
 /** A running plan on a phone and on a desktop: its buttons stay visible, however much work is listed below it. */
 import { expect, it } from 'vitest';
 import { plan, withStatus } from '../../../../fakes/gateway/shown-plans.ts';
+import { WAIT } from '../browser/browser.ts';
 import { PHONE, describePageOnFakeGateway } from '../browser/describe-page.ts';
 
 describePageOnFakeGateway('a plan that runs', (tab, fixture) => {
@@ -25,7 +26,7 @@ describePageOnFakeGateway('a plan that runs', (tab, fixture) => {
       }
       await tab.page.locator('.tool summary', { hasText: 'folder-29' }).waitFor();
       await pause.waitFor();
-      expect(await line.innerText()).toContain('Step 1 of 8');
+      await expect.poll(() => line.innerText(), WAIT).toContain('Step 1 of 8');
       await tab.screenshot(`plan-visible-${mode}-${screen === PHONE ? 'phone' : 'desktop'}`);
       const seen = await pause.evaluate((button) => {
         const { top, bottom } = button.getBoundingClientRect();

@@ -31,7 +31,9 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     turn.emit({ type: 'step_changed', step: now.steps[1]! });
     await card.getByText('1 of 4').waitFor();
     expect(await marks()).toEqual(['done', 'running', 'to do', 'to do']);
-    expect(await card.locator('.step-by').allInnerTexts()).toEqual(['read_file', 'researcher', 'write_file']);
+    await expect
+      .poll(() => card.locator('.step-by').allInnerTexts(), WAIT)
+      .toEqual(['read_file', 'researcher', 'write_file']);
     turn.say('I have your free days. Now the flights.');
     await tab.screenshot('plan-running');
     now = withStatus(now, 1, 'failed');
@@ -51,7 +53,9 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     };
     turn.emit({ type: 'plan_revised', plan: revised, reason: 'no flights on Friday' });
     await card.getByText('Ask the railway instead').waitFor();
-    expect(await card.locator('.step-revision').allInnerTexts()).toEqual(['no flights on Friday']);
+    await expect
+      .poll(() => card.locator('.step-revision').allInnerTexts(), WAIT)
+      .toEqual(['no flights on Friday']);
     turn.emit({
       type: 'retry_attempt',
       step: { ...revised.steps[1]!, status: 'running', attempts: 2 },
@@ -81,12 +85,12 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     think('The Tejo Gateway, ', '110 €.');
     await fold.getByText('The Tejo Gateway, 110 €.').waitFor({ state: 'attached' });
     expect(await fold.count()).toBe(1);
-    expect(await fold.locator('summary').innerText()).toBe('Step 3: Look for a small hotel');
+    await expect.poll(() => fold.locator('summary').innerText(), WAIT).toBe('Step 3: Look for a small hotel');
     expect(await fold.textContent()).not.toContain('There is one at');
     turn.say('I found one.');
     turn.end();
     await tab.page.locator('.turn .md', { hasText: 'I found one.' }).waitFor();
-    expect(await tab.page.locator('.turn .md').allInnerTexts()).toEqual(['I found one.']);
+    await expect.poll(() => tab.page.locator('.turn .md').allInnerTexts(), WAIT).toEqual(['I found one.']);
   });
 
   it('is shown as stored after a reload', async () => {
@@ -100,7 +104,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     await card.getByText('cancelled').waitFor();
     expect(await marks()).toEqual(['done', 'failed', 'to do', 'to do']);
     await card.getByText('attempt 3').waitFor();
-    expect(await tab.page.locator('.turn .md').allInnerTexts()).toEqual(['Done.']);
+    await expect.poll(() => tab.page.locator('.turn .md').allInnerTexts(), WAIT).toEqual(['Done.']);
   });
 
   it('updates the todo list, and hides it when it only repeats the plan (N-27)', async () => {
@@ -155,7 +159,9 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     turn.say('Fly at noon.');
     turn.end();
     await tab.page.locator('.turn-foot time').waitFor();
-    expect(await tab.page.locator('.turn > .answer > .md').allInnerTexts()).toEqual(['Fly at noon.']);
+    await expect
+      .poll(() => tab.page.locator('.turn > .answer > .md').allInnerTexts(), WAIT)
+      .toEqual(['Fly at noon.']);
     expect(await agent.getAttribute('class')).toContain('done');
   });
 
@@ -196,7 +202,9 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     await mode.waitFor();
     const turn = await fixture.ask('hello');
     await mode.waitFor();
-    expect(await mode.locator('option').allInnerTexts()).toEqual(['Planner', 'Teacher', 'Agentic']);
+    await expect
+      .poll(() => mode.locator('option').allInnerTexts(), WAIT)
+      .toEqual(['Planner', 'Teacher', 'Agentic']);
     await vi.waitFor(async () => expect(await mode.isDisabled()).toBe(true), WAIT);
     turn.end();
     await vi.waitFor(async () => expect(await mode.isEnabled()).toBe(true), WAIT);

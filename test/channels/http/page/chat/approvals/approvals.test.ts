@@ -5,6 +5,7 @@ import type { ApprovalDecision } from '../../../../../../src/protocol/store/reco
 import { pendingApproval } from '../../../../../fakes/gateway/pending-approval.ts';
 import type { FakeTurn } from '../../../../../fakes/gateway/turn.ts';
 import { objections } from '../../browser/axe.ts';
+import { WAIT } from '../../browser/browser.ts';
 import { describePageOnFakeGateway } from '../../browser/describe-page.ts';
 
 describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
@@ -89,9 +90,9 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
   it('show what would run and why, even after a reload, and send the decision once (S-37)', async () => {
     await requestApproval('q1', 'rm -rf "<img src=x onerror=alert(1)>\u202e"');
     await tab.page.getByText('It deletes files.').waitFor();
-    expect(await tab.page.locator('.approval pre').textContent()).toContain(
-      String.raw`rm -rf "<img src=x onerror=alert(1)>\u{202e}"`,
-    );
+    await expect
+      .poll(() => tab.page.locator('.approval pre').textContent(), WAIT)
+      .toContain(String.raw`rm -rf "<img src=x onerror=alert(1)>\u{202e}"`);
     await tab.screenshot('approval');
     await tab.page.reload();
     await tab.page.getByRole('button', { name: 'Approve' }).click();
@@ -148,11 +149,13 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     turn.emit({ type: 'approval_needed', approvalId: 'a1' });
     await tab.page.locator('.approval').nth(3).waitFor();
     const card = (at: number) => tab.page.locator('.approval').nth(at);
-    expect(await card(0).locator('pre.command').innerText()).toBe(String.raw`grep -r 'it'\''s here' src`);
-    expect(await card(0).innerText()).toContain('timeout_seconds 30');
-    expect(await card(1).locator('.change').textContent()).toBe(
-      ['  one', '- two', '+ three'].join('\n') + '\n',
-    );
+    await expect
+      .poll(() => card(0).locator('pre.command').innerText(), WAIT)
+      .toBe(String.raw`grep -r 'it'\''s here' src`);
+    await expect.poll(() => card(0).innerText(), WAIT).toContain('timeout_seconds 30');
+    await expect
+      .poll(() => card(1).locator('.change').textContent(), WAIT)
+      .toBe(['  one', '- two', '+ three'].join('\n') + '\n');
     expect(await card(1).innerText()).toContain('File notes.txt');
     expect(await card(2).locator('.change').textContent()).toBe(['  a', '- b', '+ c'].join('\n') + '\n');
     const text = card(3).locator('pre').first();

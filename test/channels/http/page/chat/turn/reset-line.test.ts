@@ -30,7 +30,7 @@ describePage('the line of a new conversation', (tab) => {
     await write(tab.page, '/new');
     const line = tab.page.locator('.reset-line');
     await line.waitFor();
-    expect(await line.innerText()).toMatch(/^New conversation · .*\d:\d\d/);
+    await expect.poll(() => line.innerText(), WAIT).toMatch(/^New conversation · .*\d:\d\d/);
     expect(await line.locator('time').getAttribute('title')).toMatch(/\d{4}.*\d:\d\d:\d\d/);
     await write(tab.page, '/status');
     // The answer of the command is there.

@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import type { TurnExplanation } from '../../../../../../src/protocol/store/traces.ts';
 import { objections } from '../../browser/axe.ts';
-import { write } from '../../browser/browser.ts';
+import { write, WAIT } from '../../browser/browser.ts';
 import { describePageOnFakeGateway } from '../../browser/describe-page.ts';
 
 async function openTrace(page: Page): Promise<Locator> {
@@ -44,10 +44,12 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     const dialog = await openTrace(page);
     await dialog.getByText('It was answered after 1.2 s.').waitFor();
     await dialog.getByText('Cost: $0.0042').waitFor();
-    expect(await dialog.locator('tr').allInnerTexts()).toEqual([
-      expect.stringContaining('the message was accepted'),
-      expect.stringMatching(/\+20 ms\s+1\.2 s\s+model call 1: <b>qwen<\/b>/),
-    ]);
+    await expect
+      .poll(() => dialog.locator('tr').allInnerTexts(), WAIT)
+      .toEqual([
+        expect.stringContaining('the message was accepted'),
+        expect.stringMatching(/\+20 ms\s+1\.2 s\s+model call 1: <b>qwen<\/b>/),
+      ]);
     await tab.screenshot('trace');
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -77,7 +79,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     await dialog.getByText('Tools: read_file (≈ 90)').waitFor();
     await dialog.getByText('3 older messages of the prompt are not kept.').waitFor();
     await dialog.getByText('≈ 2,400 tokens').click();
-    expect(await dialog.locator('pre').first().innerText()).toBe('You are <b>helpful</b>.');
+    await expect.poll(() => dialog.locator('pre').first().innerText(), WAIT).toBe('You are <b>helpful</b>.');
     expect(await objections(page)).toEqual([]);
     await tab.screenshot('trace-prompt');
   });
