@@ -1,5 +1,7 @@
-/** What `config.json` may contain: the fields of the gateway itself and those of the given channels. */
+/** What may be configured: the environment variables, and the fields of `config.json`, of the gateway itself and of the given channels. */
+import path from 'node:path';
 import { z } from 'zod';
+import { profileSchema } from './protocol/agent/profile.ts';
 import { accessRules, ownersRule } from './protocol/access.ts';
 import type { ChannelManifest } from './protocol/channel.ts';
 import { MODES } from './protocol/agent/plan.ts';
@@ -16,7 +18,105 @@ import { mediaRule, speechRule, transcriptionRule } from './media/index.ts';
 import { isTimeZone } from './lib/clock.ts';
 import { providerKinds } from './providers/index.ts';
 import { providersSchemaFor } from './providers/servers.ts';
+import { ownToken } from './security/index.ts';
 import { searchRule } from './tools/web/search/services.ts';
+
+const SECONDS = { error: 'must be a number of seconds above 0, at most 86400' };
+const seconds = (fallback: number) =>
+  z.coerce.number(SECONDS).positive(SECONDS).max(86_400, SECONDS).default(fallback);
+const apiKey = z.string().regex(/^[\x21-\x7e]+$/, 'may hold only visible ASCII characters');
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** The environment variables that belong to no channel; all others are ignored. */
+export const gatewayEnvironment = z.object({
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .default('info')
+    .describe(
+      '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`; how much the [log](operating.md#log) holds',
+    ),
+  GATEWAY_HOME: z
+    .string()
+    .min(1)
+    .default('./.parley')
+    .describe('folder with everything that is kept: `config.json`, database, workspaces, profiles'),
+  GATEWAY_TOKEN: ownToken
+    .optional()
+    .describe(
+      'an admin token of your own choice instead of the generated one: random, at least 32 characters, 10 of them different (`openssl rand -hex 32`); another value, or none, kills the one before at the next start',
+    ),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+    .optional()
+    .describe('`postgres://…` (15 or later); unset = the embedded database in `GATEWAY_HOME`'),
+  DATABASE_PASSWORD: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe(
+      'password for `DATABASE_URL`, which then names none: any characters, as they are; in an address they would have to be percent-encoded',
+    ),
+  NATS_URL: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('carries live events between several gateways on one Postgres; unset = Postgres carries them'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
+    .optional()
+    .describe(
+      'address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`: turns are sent to it as traces, without texts; unset = nothing is loaded or sent',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .max(4_000)
+    .optional()
+    .describe('headers of these requests, such as `authorization=Bearer%20…`; several with commas'),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe(
+      '`true` sends prompts with the traces: of each attempt the newest one, cut, without secrets of the configuration. Whoever reads the collector then reads conversations',
+    ),
+  OLLAMA_HOST: z.string().min(1).default('http://127.0.0.1:11434').describe('address of Ollama'),
+  OPENAI_BASE_URL: httpUrl
+    .optional()
+    .describe(
+      'any OpenAI-compatible server (llama-server, vLLM, …), instead of Ollama or beside it: the address where its API begins, usually ending in `/v1`',
+    ),
+  OPENAI_API_KEY: apiKey.optional().describe("its key, where it needs one; alone it means OpenAI's own API"),
+  MODEL: z
+    .string()
+    .refine((model) => !model.endsWith('/'), 'must name a model')
+    .optional()
+    .describe(
+      'name of the default model, see [Model servers](#model-servers); unset = the first one that answers chats, of the server that `OPENAI_BASE_URL` names, else of the default server; it stays while it is there',
+    ),
+  BRAVE_API_KEY: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^[\x21-\x7e]+$/, 'may hold no spaces or letters beyond ASCII')
+    .optional()
+    .describe(
+      "key of Brave's search API; unless `search` names a service, it also switches [web search](#web-search) on",
+    ),
+  BRAVE_API_ROOT: httpUrl.default('https://api.search.brave.com').describe('address of that API'),
+  TRANSCRIPTION_API_KEY: apiKey.optional().describe('key for the server of `transcription` in `config.json`'),
+  LLM_STREAM_FIRST_CHUNK_TIMEOUT: seconds(120).describe(
+    'seconds a model may be silent before its first token',
+  ),
+  LLM_STREAM_CHUNK_TIMEOUT: seconds(60).describe('seconds it may be silent between two tokens'),
+});
+
+/** The environment with the variables of the given channels; all others are ignored. */
+export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
+  const variables = channels.flatMap(({ env }) => Object.entries(env.shape));
+  return z.object({ ...gatewayEnvironment.shape, ...Object.fromEntries(variables) });
+}
+
+export type EnvironmentConfig = z.infer<ReturnType<typeof environmentSchemaFor>>;
 
 const scheduleLimit = (fallback: number) => z.int().min(1).max(100_000).default(fallback);
 
@@ -186,3 +286,11 @@ export function fileSchemaFor(channels: readonly ChannelManifest[]) {
 }
 
 export type GatewayFile = z.infer<typeof gatewayFile>;
+
+/** The files in a home that tell editors what people may write, by path. */
+export function schemaFiles(home: string, channels: readonly ChannelManifest[]) {
+  return {
+    [path.join(home, 'config.schema.json')]: () => fileSchemaFor(channels),
+    [path.join(home, 'profile.schema.json')]: () => profileSchema,
+  };
+}

@@ -3,20 +3,30 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import { channels as allChannels } from '../channels/index.ts';
-import { type EnvironmentConfig, environmentSchemaFor, gatewayEnvironment } from './config-environment.ts';
-import { fileSchemaFor, type GatewayFile } from './config-schema.ts';
+import {
+  type EnvironmentConfig,
+  environmentSchemaFor,
+  fileSchemaFor,
+  gatewayEnvironment,
+  type GatewayFile,
+} from './config-schema.ts';
 import { configureChannel, type ConfiguredChannel, manifestErrors } from './protocol/channel-manifest.ts';
 import type { ChannelManifest } from './protocol/channel.ts';
 import { errorCode } from './protocol/errors.ts';
 import { type FieldPath, problemOfField, schemaProblems } from './protocol/settings.ts';
-import { textRef } from './protocol/texts/say.ts';
+import { type Recipient, textRef } from './protocol/texts/say.ts';
+import { withSlash } from './protocol/isomorphic/fill-text.js';
 import { configureMcpServers, type McpServerSettings } from './mcp/settings.ts';
 import type { Address } from './protocol/message.ts';
+import type { ChannelAccess } from './protocol/access.ts';
+import type { SecretShape } from './protocol/log.ts';
+import { passwordOf } from './lib/connection-url.ts';
+import { readHeaders } from './ops/telemetry/index.ts';
 import { bindingErrors, configureHooks, type Hook } from './intake/index.ts';
 import { configureWebhooks, type Webhook } from './delivery/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { configureServers, type ModelServer, presentProviders } from './providers/servers.ts';
-import { databaseUrlOf, homePermissions, linkWarnings } from './security/index.ts';
+import { databaseUrlOf, homePermissions, linkWarnings, natsSecrets } from './security/index.ts';
 import {
   byPlace,
   configError,
@@ -242,7 +252,7 @@ function fieldOf(text: string): FieldPath {
  * The address the heartbeat writes to: the configured one, else the private chat with the first owner on the first
  * channel that is on and whose ids identify that chat; undefined = there is none.
  */
-export function heartbeatAddress(
+function heartbeatAddress(
   { heartbeat }: Pick<Config, 'heartbeat'>,
   channels: readonly ConfiguredChannel[],
 ): Address | undefined {
@@ -253,4 +263,87 @@ export function heartbeatAddress(
     if (isOn && chatId !== undefined) return `${name}:${chatId}`;
   }
   return undefined;
+}
+
+/** The access rules of a channel; undefined for unknown ones and for channels that have no people of their own. */
+export function accessOf(config: Config, channel: string): ChannelAccess | undefined {
+  return config.channels.find(({ name }) => name === channel)?.access;
+}
+
+/** The time zone of schedules and the heartbeat (undefined = none). */
+export function clockOf(config: Config): {
+  timeZone: string;
+  heartbeat: { everyMs: number; address: Address; file: string } | undefined;
+} {
+  const timeZone = zoneOf(config);
+  const address = heartbeatAddress(config, config.channels);
+  const everyMs = config.heartbeat.everyMinutes * 60_000;
+  if (everyMs === 0 || address === undefined) return { timeZone, heartbeat: undefined };
+  const file = path.join(config.home, 'workspace', 'HEARTBEAT.md');
+  return { timeZone, heartbeat: { everyMs, address, file } };
+}
+
+/** The time zone in which people see times: the configured one, else the machine's. */
+export function zoneOf({ schedules }: Pick<Config, 'schedules'>): string {
+  return schedules.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** The waits of the agent that the configuration sets, in milliseconds. */
+export function limitsOf({ env, approvals }: Config): {
+  firstChunkMs: number;
+  chunkMs: number;
+  approvalMs: number;
+} {
+  return {
+    firstChunkMs: env.LLM_STREAM_FIRST_CHUNK_TIMEOUT * 1_000,
+    chunkMs: env.LLM_STREAM_CHUNK_TIMEOUT * 1_000,
+    approvalMs: approvals.expireMinutes * 60_000,
+  };
+}
+
+/** Every secret of the configuration, and the shapes of others, for the log's redactor. */
+export function secretsOf(config: Config): { secrets: string[]; shapes: SecretShape[] } {
+  const { GATEWAY_TOKEN, OPENAI_API_KEY, BRAVE_API_KEY, TRANSCRIPTION_API_KEY } = config.env;
+  const { DATABASE_URL, DATABASE_PASSWORD, NATS_URL, OLLAMA_HOST } = config.env;
+  const secrets = [
+    GATEWAY_TOKEN,
+    OPENAI_API_KEY,
+    BRAVE_API_KEY,
+    config.search?.apiKey,
+    config.speech?.apiKey,
+    ...[...config.hooks.values(), ...config.webhooks.values()].map(({ secret }) => secret),
+    TRANSCRIPTION_API_KEY,
+    ...Object.values(readHeaders(config.env.OTEL_EXPORTER_OTLP_HEADERS)),
+    ...config.modelServers.map(({ apiKey }) => apiKey),
+    ...config.mcpServers.flatMap(({ secrets }) => secrets),
+    passwordOf(DATABASE_URL),
+    DATABASE_PASSWORD,
+    passwordOf(OLLAMA_HOST),
+    ...natsSecrets(NATS_URL),
+  ];
+  return {
+    secrets: [
+      ...secrets.flatMap((secret) => secret || []),
+      ...config.channels.flatMap(({ secrets }) => secrets),
+    ],
+    shapes: config.channels.flatMap(({ secretShapes }) => secretShapes),
+  };
+}
+
+/** What the networks are called, and how a command is written in each. */
+export function networksOf({ channels }: Config) {
+  const writeCommand = (name: string, { channel, threadId }: Recipient): string =>
+    (channels.find((one) => one.name === channel)?.writeCommand ?? withSlash)(name, { threadId });
+  return {
+    labelOf: (name: string) => channels.find((channel) => channel.name === name)?.label,
+    writeCommand,
+    /** Those that are on. */
+    networks: channels
+      .filter(({ isOn }) => isOn)
+      .map(({ name, label }) => ({
+        name,
+        label,
+        writeCommand: (command: string) => writeCommand(command, { channel: name }),
+      })),
+  };
 }

@@ -1,7 +1,6 @@
 /** A part of the composition root: what a backup of this gateway consists of, and the one it writes once a day. */
 import packageFile from '../package.json' with { type: 'json' };
-import { zoneOf } from './config-views.ts';
-import type { Config } from './config.ts';
+import { type Config, zoneOf } from './config.ts';
 import type { Log } from './protocol/log.ts';
 import type { BackupRecord } from './protocol/operator/backup.ts';
 import { type Clock, systemClock } from './lib/clock.ts';

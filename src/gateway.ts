@@ -1,25 +1,41 @@
 /** The composition root: creates every module with what it needs and starts them. Read it from top to bottom. */
 import path from 'node:path';
 import { channels as manifests } from '../channels/index.ts';
+import packageFile from '../package.json' with { type: 'json' };
+import * as agent from './agent/index.ts';
+import * as bus from './bus/index.ts';
 import { publishSettings, publishStatus } from './commands/status.ts';
-import { openAgentRuntime } from './agent-runtime.ts';
-import { secretsOf } from './config-views.ts';
-import type { Config } from './config.ts';
-import { fileSchemaFor } from './config-schema.ts';
-import type { HealthReport } from './protocol/gateway-api.ts';
-import { profileSchema } from './protocol/agent/profile.ts';
-import type { Tool } from './protocol/agent/tool.ts';
+import { environmentSchemaFor, fileSchemaFor, schemaFiles } from './config-schema.ts';
+import { accessOf, clockOf, type Config, limitsOf, networksOf, secretsOf, zoneOf } from './config.ts';
 import { openDailyBackups } from './daily-backups.ts';
-import type { Clock } from './lib/clock.ts';
-import { createLifecycle } from './lifecycle.ts';
-import { openSettings } from './live-config.ts';
-import { redactor, type Redactor } from './ops/index.ts';
-import { signInLink } from './security/index.ts';
-import { type LiveSettings, writeSchemaFiles } from './settings/index.ts';
+import * as delivery from './delivery/index.ts';
+import * as intake from './intake/index.ts';
+import { systemClock } from './lib/clock.ts';
+import { newId } from './lib/ids.ts';
+import { createLifecycle, type Gateway, type GatewayOptions } from './lifecycle.ts';
+import { editableConfig, newSessionsOf, openSettings } from './live-config.ts';
+import * as mcp from './mcp/index.ts';
+import * as media from './media/index.ts';
+import { createMemory } from './memory/index.ts';
+import * as ops from './ops/index.ts';
+import type { LoopMonitor } from './ops/loop-delay.ts';
+import type { Telemetry } from './ops/telemetry/spans.ts';
+import { PROFILE_SETTINGS, profileSchema } from './protocol/agent/profile.ts';
+import type { Fanout } from './protocol/bus.ts';
+import type { Channel } from './protocol/channel.ts';
+import type { BoundTo } from './protocol/command.ts';
+import { MAX_POSTS } from './protocol/delivery.ts';
+import type { GatewayApi } from './protocol/gateway-api.ts';
+import type { Log } from './protocol/log.ts';
+import { proxyTokenOf } from './protocol/operator/sign-in.ts';
+import { partOf, type WatchFolders } from './protocol/settings.ts';
+import * as providers from './providers/index.ts';
+import { createScheduling } from './schedule/index.ts';
+import * as security from './security/index.ts';
+import * as settingFiles from './settings/index.ts';
 import { type HomeStore, openStore } from './store/index.ts';
-import { openSecurity, openTransport, type ProcessOutput } from './transport.ts';
-import { workerPlace } from './worker.ts';
-import { createApi, createInbound, type GatewayParts } from './gateway-api.ts';
+import * as tools from './tools/index.ts';
+import { sharedMetrics, workerPlace, workerRestarts } from './worker.ts';
 
 /** Deliveries, background subagents, platform connections and outbound webhooks that one node handles at a time. */
 const OUT_CONCURRENCY = 128;
@@ -29,145 +45,555 @@ const HOOK_CONCURRENCY = 32;
 /** Answers that one node has spoken at once: speech servers are slow and often have one graphics card. */
 const SPEECH_CONCURRENCY = 4;
 
-export interface GatewayOptions extends ProcessOutput {
-  /** Answers come from a script, and the page says so. */
-  demo?: boolean;
-  /** Tools besides the built-in ones, enabled in the default profile. */
-  tools?: readonly Tool[];
-  /** The time of daily backups; default: the machine's. */
-  clock?: Clock;
-  /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
-  reachable?: readonly string[];
-}
-
-export interface Gateway {
-  /** Where the HTTP channel listens. */
-  readonly url: string;
-  health(): Promise<HealthReport>;
-  /** A link that signs a browser in once, with an admin's rights; undefined when no token has them. Throws `StoreError`. */
-  signInLink(): Promise<string | undefined>;
-  /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
-  stop(): Promise<void>;
-}
+const monotonicNow = (): number => performance.now();
 
 /** Starts a gateway; when it resolves, its channels receive. Throws a `GatewayError` that names what prevents the start. */
-export async function startGateway(config: Config, startOptions: GatewayOptions): Promise<Gateway> {
-  const { log, redact = redactor(secretsOf(config)) } = startOptions;
-  const options = { ...startOptions, redact };
+export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
+  const { log, progress, redact = ops.redactor(secretsOf(config)) } = options;
   for (const detail of config.warnings) log.warn({ detail }, 'config_warning');
-  const { home, env } = config;
   const settings = openSettings(config, log);
   settings.subscribe((next) => {
-    options.redact.learn(secretsOf(next).secrets);
+    redact.learn(secretsOf(next).secrets);
     return () => undefined;
   });
   const store = await openStore({
-    home,
-    databaseUrl: env.DATABASE_URL,
+    home: config.home,
+    databaseUrl: config.env.DATABASE_URL,
     worker: workerPlace(),
     newSessions: newSessionsOf(settings),
-    progress: options.progress,
+    progress,
     log,
   });
   try {
-    return await build(settings, options, store);
+    const modules = await openModules(settings, store, { ...options, redact });
+    await openProfiles(modules);
+    await openChannels(modules);
+    return await startModules(modules);
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-/** Creates every module in the order of their dependencies. */
-async function build(
-  settings: LiveSettings<Config>,
-  options: GatewayOptions & { redact: Redactor },
+/** Opens what takes time, and creates the modules with it. */
+async function openModules(
+  settings: settingFiles.LiveSettings<Config>,
   store: HomeStore,
-): Promise<Gateway> {
+  options: GatewayOptions & { redact: ops.Redactor },
+): Promise<Modules> {
+  const { log, progress, showToken } = options;
   const config = settings.current();
-  const { log } = options;
-  const lifecycle = createLifecycle(log);
-  const security = await openSecurity(settings, options, store);
-  const transport = await openTransport(settings, log, store, security);
-  options.progress?.step('Asking the model servers…');
-  const runtime = await openAgentRuntime(settings, options, { store, security, transport });
-  const parts = { settings, log, store, security, transport, runtime };
-  const inbound = createInbound(parts);
-  const backups = openDailyBackups(settings, store, log, options.clock);
-  const demo = options.demo ?? false;
-  const api = createApi({ ...parts, inbound, backups, demo, isReady: () => lifecycle.ready });
-  const { channels, bus, delivery, languages } = transport;
-  for (const { name, create } of config.channels.filter(({ isOn }) => isOn)) {
-    const { connections, updates, chatSettings } = store;
-    const stores = { connections, updates, chatSettings, ...security.ofChannel(name) };
-    const deps = { gateway: api.gateway, ...stores, languages, log: log.child({ channel: name }) };
-    channels.set(name, await create(deps));
-  }
+  const { home, env } = config;
+  const first = { access: store.access, home, fromEnvironment: env.GATEWAY_TOKEN, showToken };
+  const { file, revoked } = await security.ensureFirstToken(first);
+  if (file !== undefined) log.info({ file }, 'first_token_written');
+  if (revoked !== undefined) log.warn({ token: revoked }, 'token_stays_revoked');
+  const loop = ops.startLoopMonitor();
+  const fanout = await bus.chooseFanout(env.NATS_URL, store, log);
+  const about = { version: packageFile.version, serverOf: providers.serverLookup(config.modelServers) };
+  const telemetry = await ops.startTelemetry(env, about, log);
+  progress?.step('Asking the model servers…');
+  const servers = await providers.openModelServers(config, { loopDelayMs: () => loop.recentMs() });
+  const modules = new Modules({ settings, store, options, log, loop, fanout, telemetry, servers });
+  await modules.languageFiles.open();
+  return modules;
+}
 
-  const { turns, subagents } = runtime.agent;
-  bus.register({ class: 'in', handler: turns, concurrency: config.turns.concurrency });
-  const out = transport.meters.deliveries(delivery.out);
-  bus.register({ class: 'out', handler: out, concurrency: OUT_CONCURRENCY });
-  bus.register({ class: 'agent', handler: subagents, concurrency: AGENT_CONCURRENCY });
-  bus.register({ class: 'poll', handler: inbound.leader.handler, concurrency: POLL_CONCURRENCY });
-  bus.register({ class: 'hook', handler: runtime.webhooks.handler, concurrency: HOOK_CONCURRENCY });
-  bus.register({ class: 'speech', handler: runtime.speech.handler, concurrency: SPEECH_CONCURRENCY });
+/** What exists before the modules. */
+class Foundations {
+  readonly settings: settingFiles.LiveSettings<Config>;
+  readonly store: HomeStore;
+  readonly options: GatewayOptions & { redact: ops.Redactor };
+  readonly log: Log;
+  readonly loop: LoopMonitor;
+  readonly fanout: Fanout | undefined;
+  readonly telemetry: Telemetry;
+  readonly servers: providers.ModelServers;
+
+  constructor(parts: Foundations) {
+    this.settings = parts.settings;
+    this.store = parts.store;
+    this.options = parts.options;
+    this.log = parts.log;
+    this.loop = parts.loop;
+    this.fanout = parts.fanout;
+    this.telemetry = parts.telemetry;
+    this.servers = parts.servers;
+  }
+}
+
+/** All modules, in the order of their dependencies. What a function reads when it is called may stand below it. */
+class Modules extends Foundations {
+  /** The settings as they are now. */
+  readonly now = (): Config => this.settings.current();
+  /** As they were at the start. */
+  readonly config = this.now();
+  readonly home = this.config.home;
+  readonly workspace = path.join(this.home, 'workspace');
+  readonly watch: WatchFolders = (onChange) => settingFiles.watchFolders(onChange, this.log);
+
+  // Access.
+  readonly channelAccess = (channel: string) => accessOf(this.now(), channel);
+  readonly accessPolicy = security.createAccessPolicy({
+    access: this.store.access,
+    groupChats: this.store.groupChats,
+    monotonicNow,
+    channelAccess: this.channelAccess,
+    proxyTokenOf: (user) => proxyTokenOf(this.now().proxySignIn, user),
+  });
+
+  // The two buses, and the ledger of turns.
+  readonly channels = new Map<string, Channel>();
+  readonly events = bus.createEventBus({ fanout: this.fanout, nodeId: newId(), log: this.log });
+  readonly bus = bus.createMessageBus({
+    lanes: this.store.lanes,
+    instance: this.store.instance,
+    log: this.log,
+    stopNotifier: this.events.stopNotifier,
+  });
+  readonly usageMeter = ops.meterUsage(this.store.ledger);
+  readonly ledger = intake.bindTurns(this.usageMeter.ledger, () => this.now().bindings);
+
+  // What is noted about turns, and about messages that do not become turns.
+  readonly meters = ops.createMeters(packageFile.version, workerRestarts());
+  readonly prices = () => this.now().prices;
+  readonly traces = ops.createTraces(this.store.traces, this.prices, [this.meters, this.telemetry]);
+  readonly refusals = ops.createRefusalNotes(
+    (refusals) => this.store.traces.noteRefusals(refusals),
+    systemClock,
+    this.log,
+  );
+
+  // The languages of the texts, and the one that each person reads.
+  readonly networks = networksOf(this.config);
+  readonly languageFiles = settingFiles.createLanguages({
+    folder: path.join(this.home, 'languages'),
+    watch: this.watch,
+    writeCommand: this.networks.writeCommand,
+    settings: () => [
+      ...settingFiles.descriptionsOf(settingFiles.jsonSchema(fileSchemaFor(manifests))).keys(),
+      ...settingFiles.descriptionsOf(settingFiles.jsonSchema(profileSchema), PROFILE_SETTINGS).keys(),
+    ],
+    log: this.log,
+  });
+  readonly languages = intake.createPersonLanguages({
+    languages: this.languageFiles,
+    setting: () => this.now().language,
+    chatSettings: this.store.chatSettings,
+    ownerOf: async (session) => {
+      const tokenId = (await this.ledger.session(session))?.ownerTokenId;
+      return tokenId === undefined ? undefined : `token:${tokenId}`;
+    },
+    monotonicNow,
+  });
+
+  /** What most modules use. */
+  readonly common = {
+    ledger: this.ledger,
+    bus: this.bus,
+    events: this.events,
+    languages: this.languages,
+    log: this.log,
+    monotonicNow,
+    epochNow: Date.now,
+  };
+
+  // Delivery to the channels.
+  readonly files = tools.createSessionFiles(
+    path.join(this.workspace, 'sessions'),
+    this.log,
+    this.store.files,
+  );
+  readonly outgoing = tools.createOutgoingFiles(this.files, media.fileTypeOf, (file) =>
+    this.store.keptFiles.keep(file),
+  );
+  readonly followMigration = intake.createFollowChatMigration(this.store.moves, this.channelAccess, this.log);
+  readonly dropSurface = intake.createDropSurface(this.store.surfaces, this, this.networks.labelOf, this.log);
+  readonly delivery = delivery.createDelivery({
+    ...this.common,
+    channels: this.channels,
+    surfaces: this.store.surfaces,
+    dropSurface: this.dropSurface,
+    lanes: this.store.lanes,
+    plans: this.store.plans,
+    say: (to) => this.languages.say(to),
+    files: this.outgoing,
+    streamModes: delivery.createStreamModes(this.channels, this.store.chatSettings, this.log),
+    followMigration: this.followMigration,
+  });
+  readonly post = delivery.createPost(this.store.posts, this.bus, this.channels);
+
+  // Files of messages and speech.
+  readonly media = media.createMedia({
+    ...this.common,
+    channels: this.channels,
+    files: this.files,
+    keptFiles: this.store.keptFiles,
+    settings: this.config.media,
+    transcriber:
+      this.config.transcription &&
+      media.createTranscriber({
+        settings: this.config.transcription,
+        apiKey: this.config.env.TRANSCRIPTION_API_KEY,
+        log: this.log,
+      }),
+  });
+  readonly speech = media.createSpeech({
+    ...this.common,
+    settings: () => this.now().speech,
+    service: security.createServiceFetch(),
+    lanes: this.store.lanes,
+    files: this.files,
+    fileTypeOf: media.fileTypeOf,
+    keptFiles: this.store.keptFiles,
+    // However many messages the turn has sent, its speech is one more.
+    post: delivery.createPost(this.store.posts, this.bus, this.channels, MAX_POSTS + 1),
+  });
+
+  // What starts turns that no person asked for, with the rights of its creator.
+  readonly sendSystemMessage = intake.createSendSystemMessage(this.ledger, this.bus, this.events);
+  readonly creatorAccess = security.createCreatorAccess({
+    access: this.store.access,
+    ledger: this.ledger,
+    channelAccess: this.channelAccess,
+    surfaces: this.store.surfaces,
+  });
+  readonly hooks = intake.createHooks({
+    ...this.common,
+    hooks: () => this.now().hooks,
+    sendSystemMessage: this.sendSystemMessage,
+    creatorAccess: this.creatorAccess,
+    posts: this.store.posts,
+  });
+  readonly scheduling = createScheduling({
+    ...this.common,
+    store: this.store.schedules,
+    sendSystemMessage: this.sendSystemMessage,
+    creatorAccess: this.creatorAccess,
+    settings: partOf(this.settings, (config) => ({ limits: config.schedules, ...clockOf(config) })),
+  });
+
+  // Models and profiles.
+  readonly profiles = agent.createProfiles({
+    folder: path.join(this.home, 'profiles'),
+    readJson: settingFiles.readJson,
+    watch: this.watch,
+    log: this.log,
+  });
+  readonly provider = this.servers.provider;
+  readonly models = agent.createModels({
+    provider: this.provider,
+    profiles: () => this.profiles.list(),
+    model: this.servers.model,
+    usualServer: this.servers.usual,
+    named: () =>
+      this.now().bindings.flatMap(({ model }, at) =>
+        model === undefined ? [] : [{ place: `config.json: bindings.${at}.model`, model }],
+      ),
+    choices: this.store.choices,
+    log: this.log,
+  });
+  readonly memory = createMemory({
+    ...this.common,
+    memories: this.store.memories,
+    vectors: this.store.memoryVectors,
+    embed: (request, signal) => this.provider.embed(request, signal),
+    model: () => this.now().memory.embeddingModel,
+  });
+
+  // Tools: those that are built in or added by the program, and those of MCP servers, which come and go.
+  readonly sandbox = tools.createSandbox({ home: this.home, hidden: [this.workspace] });
+  /** It may reach its service anywhere, because the operator has named it. */
+  readonly search = partOf(
+    this.settings,
+    ({ search }) =>
+      search &&
+      tools.createSearch(search, security.createEgress({ allow: [new URL(search.baseUrl).origin] })),
+  );
+  readonly ownTools = tools.createTools(
+    {
+      egress: security.createEgress({
+        allow: this.options.reachable ?? [],
+        ports: () => this.now().tools.ports,
+        limits: { wireBytes: tools.MAX_FETCHED_BYTES, decodedBytes: tools.MAX_FETCHED_BYTES },
+      }),
+      search: () => this.search.current(),
+      sandbox: () => (this.now().tools.exec ? this.sandbox : undefined),
+      memories: this.memory.memories,
+      todos: this.store.todos,
+      scratchpad: this.store.scratchpad,
+      profiles: {
+        profiles: () => this.profiles.list(),
+        isOwner: (userId) => this.accessPolicy.isOwner(userId),
+        check: (id, signal) => this.models.checkProfile(id, signal),
+        setProfile: (session, profileId) => this.ledger.updateSession(session, { profileId }),
+      },
+      schedules: this.scheduling.schedules,
+      post: this.post,
+      findChat: intake.createFindChat(
+        this.store.surfaces,
+        this.ledger,
+        this.creatorAccess,
+        this.networks.labelOf,
+      ),
+      keepFile: (folder, file) => this.outgoing.keep(folder, file),
+      documentText: this.media.documentText,
+    },
+    this.options.tools,
+  );
+  readonly mcp = mcp.createMcp({
+    settings: partOf(this.settings, ({ mcpServers }) => mcpServers),
+    version: packageFile.version,
+    environment: this.config.environment,
+    folder: path.join(this.home, 'mcp'),
+    service: security.createServiceFetch(),
+    logins: mcp.createLogins(mcp.loginsFolder(this.home), settingFiles.writeWhole, this.options.redact.learn),
+    watch: this.watch,
+    keepFile: this.media.keepToolFile,
+    save: (status) => this.store.mcp.saveMcpStatus(this.store.instance, status),
+    log: this.log,
+  });
+
+  // The agent, which takes turns once the bus delivers them.
+  readonly agent = agent.createAgent({
+    stores: { ...this.store, ledger: this.ledger, memories: this.memory.memories },
+    media: {
+      files: this.files,
+      receiveFiles: this.media.receive,
+      pictures: this.media.pictures,
+      readInline: this.media.readInline,
+      answerFiles: delivery.createAnswerFiles((folder, file) => this.outgoing.keep(folder, file)),
+    },
+    chats: {
+      events: this.events,
+      live: this.delivery.live,
+      post: this.post,
+      askedElsewhere: intake.createMirrorQuestion(this, this.networks.labelOf),
+      languages: this.languages,
+    },
+    background: this.bus,
+    isOwner: (userId) => this.accessPolicy.isOwner(userId),
+    provider: this.provider,
+    embed: (request, signal) => this.provider.embed(request, signal),
+    models: this.models,
+    tools: tools.withChangingTools(this.ownTools, this.mcp.tools, () => {
+      const { tools, search } = this.now();
+      return { exec: tools.exec, searches: search !== undefined };
+    }),
+    log: this.log,
+    redact: this.options.redact,
+    profiles: () => this.profiles.list(),
+    workspaceDir: this.workspace,
+    environmentNote: { epochNow: Date.now, channelLabel: this.networks.labelOf },
+    settings: partOf(this.settings, (config) => ({
+      limits: limitsOf(config),
+      timeZone: zoneOf(config),
+      afterTurn: config.afterTurn,
+      speaks: config.speech !== undefined,
+    })),
+    traces: this.traces,
+  });
+
+  // Events of the gateway, posted to the addresses of the settings.
+  readonly webhooks = delivery.createWebhooks({
+    ...this.common,
+    webhooks: () => this.now().webhooks,
+    store: this.store.webhooks,
+    lanes: this.store.lanes,
+    egressOf: ({ url, private: isPrivate }) => {
+      const { origin } = new URL(url);
+      return security.createEgress(isPrivate ? { allow: [origin] } : { posts: [origin] });
+    },
+  });
+
+  // What comes in: `receive`, the commands and approvals; and which node receives for a bot.
+  readonly reports = {
+    profileErrors: () => this.profiles.errors(),
+    mcp: () => this.mcp.status(),
+    settings: () => this.settings.report(),
+  };
+  readonly boundTo: BoundTo = (call) => intake.bindingOf(this.now().bindings, call);
+  readonly intake = intake.createIntake({
+    ...this.common,
+    store: { ...this.store, memories: this.memory.memories },
+    settings: this.settings,
+    accessPolicy: this.accessPolicy,
+    profiles: () => this.profiles.list(),
+    models: this.models,
+    boundTo: this.boundTo,
+    agent: this.agent,
+    linking: {
+      ...this.networks,
+      isGroupAdmin: intake.groupAdminIn(this.channels),
+      dropSurface: this.dropSurface,
+    },
+    openThread: intake.openThreadIn(this.channels, this.log),
+    status: {
+      ...this.reports,
+      webhooks: () => this.webhooks.waiting(),
+      channelNotices: () => [...this.channels.values()].flatMap((channel) => channel.health().notice ?? []),
+    },
+    noteRefusal: (refusal) => {
+      this.meters.refused(refusal);
+      this.refusals.note(refusal);
+    },
+    noteWaiting: (question) => this.delivery.noteWaiting(question),
+    commands: [
+      ...agent.createProfileCommands(this),
+      ops.createUsageCommand(this.store.usage, this.prices, Date.now),
+      ops.createWhyCommand(this.traces, this.refusals),
+      this.speech.command,
+      delivery.createStreamCommand(this.channels, this.store.chatSettings),
+      ...this.scheduling.commands,
+      ...this.mcp.commands(async (session) =>
+        this.models.profile((await this.ledger.session(session))?.profileId),
+      ),
+    ],
+  });
+  readonly receive = this.intake.receive;
+  readonly leader = intake.createLeader({
+    ...this.common,
+    channels: this.channels,
+    lanes: this.store.lanes,
+    receive: this.receive,
+  });
+
+  // Operation.
+  readonly lifecycle = createLifecycle(this.log);
+  readonly backups = openDailyBackups(this.settings, this.store, this.log, this.options.clock);
+  readonly health = ops.createHealth({
+    ...this.common,
+    version: packageFile.version,
+    demo: this.options.demo ?? false,
+    models: (signal) => this.models.report(signal),
+    replaced: () => this.models.fallbacks.replaced(),
+    omissions: () => this.models.omissions(),
+    channels: (say) =>
+      ops.channelHealth(this.now().channels, this.channels, (channel) => this.leader.health(channel), say),
+    isReady: () => this.lifecycle.ready,
+    ...this.reports,
+  });
+  readonly metrics = ops.createMetrics(this);
+
+  // What channels may ask of the gateway.
+  readonly api: GatewayApi = {
+    ...intake.createGatewayApi(this.intake, {
+      agent: this.agent,
+      storage: {
+        files: this.files,
+        keptFiles: this.store.keptFiles,
+        limits: media.fileLimitsOf(this.config.media),
+        personLimit: media.personLimitOf(this.config.media),
+        typeOf: media.fileTypeOf,
+      },
+      schedules: this.scheduling.schedules,
+      prices: this.prices,
+      explainTurn: (turnId, detail, say) => this.traces.explain(turnId, detail, say),
+      channels: this.channels,
+    }),
+    turnConcurrency: this.config.turns.concurrency,
+    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn),
+    responses: this.store.responses,
+    hooks: this.hooks,
+    audio: { transcribe: this.media.transcribe, speak: this.speech.speak },
+    chatMoved: this.followMigration,
+    noteRequest: (request) => this.meters.request(request),
+    health: (say) => this.health.report(say),
+    metrics: sharedMetrics(() => this.metrics.text()),
+    administration: {
+      ...security.administerAccess(this.store.access, manifests, this.channelAccess, this.log),
+      ...security.administerTokens(this.store.access, this.log),
+      ...ops.createMaintenance(this.store, () => this.bus.sweepSoon(), path.resolve(this.home)),
+      ...settingFiles.administerConfig(
+        editableConfig(this.config.environment),
+        fileSchemaFor(manifests),
+        Object.keys(environmentSchemaFor(manifests).shape),
+        this.settings,
+        this.log,
+      ),
+      ...agent.createProfileFiles({
+        folder: path.join(this.home, 'profiles'),
+        profiles: this.profiles,
+        readJson: settingFiles.readJson,
+        edited: settingFiles.editedText,
+        write: settingFiles.writeWhole,
+        schema: (texts) =>
+          settingFiles.describedIn(settingFiles.jsonSchema(profileSchema), texts, PROFILE_SETTINGS),
+        log: this.log,
+      }),
+    },
+    settings: () => {
+      const { file, values } = this.now().source;
+      return { ...this.settings.report(), file, values };
+    },
+  };
+}
+
+/** Opens the profiles under the settings as they are, and again whenever those change. Throws `ConfigError`. */
+async function openProfiles({ settings, profiles, ownTools, options, servers }: Modules): Promise<void> {
+  const rules = ({ mcpServers, search, persona, tools: { enabled, exec } }: Config) => {
+    const { enabledTools, canWork, ...names } = tools.profileTools({
+      named: enabled,
+      tools: ownTools,
+      added: options.tools ?? [],
+      servers: mcpServers.map(({ name }) => name),
+      searches: search !== undefined,
+      exec,
+    });
+    const builtIn = agent.builtInProfiles({ persona, enabledTools }, canWork);
+    return { ...builtIn, ...names, modelProblem: servers.modelProblem };
+  };
+  await profiles.open(rules(settings.current()));
+  intake.checkBoundProfiles(settings.current().bindings, profiles.list());
+  settings.subscribe(({ bindings }) => {
+    intake.checkBoundProfiles(bindings, profiles.list());
+    return () => undefined;
+  });
+  settings.subscribe((next) => profiles.prepare(rules(next)));
+}
+
+/** Creates the channels that are on. */
+async function openChannels(modules: Modules): Promise<void> {
+  const { settings, store, channels, channelAccess, api: gateway, languages, log } = modules;
+  const { connections, updates, chatSettings } = store;
+  for (const { name, create } of settings.current().channels.filter(({ isOn }) => isOn)) {
+    const access = () => channelAccess(name);
+    const owners = () => security.ownersOf(store.access, channelAccess, name);
+    const deps = { gateway, access, owners, connections, updates, chatSettings, languages };
+    channels.set(name, await create({ ...deps, log: log.child({ channel: name }) }));
+  }
+}
+
+/** Gives the lanes their handlers, starts the modules in their order, and then what tells others about this gateway. */
+async function startModules(modules: Modules): Promise<Gateway> {
+  const { settings, store, options, channels, health, backups, lifecycle, home, memory, log } = modules;
+  const { bus: lanes, meters, leader, webhooks, speech } = modules;
+  lanes.register({
+    class: 'in',
+    handler: modules.agent.turns,
+    concurrency: modules.config.turns.concurrency,
+  });
+  const out = meters.deliveries(modules.delivery.out);
+  lanes.register({ class: 'out', handler: out, concurrency: OUT_CONCURRENCY });
+  lanes.register({ class: 'agent', handler: modules.agent.subagents, concurrency: AGENT_CONCURRENCY });
+  lanes.register({ class: 'poll', handler: leader.handler, concurrency: POLL_CONCURRENCY });
+  lanes.register({ class: 'hook', handler: webhooks.handler, concurrency: HOOK_CONCURRENCY });
+  lanes.register({ class: 'speech', handler: speech.handler, concurrency: SPEECH_CONCURRENCY });
   options.progress?.step('Starting the channels…');
+  settings.subscribe((next) => {
+    const isOther = next.memory.embeddingModel !== settings.current().memory.embeddingModel;
+    return () => (isOther ? memory.refresh() : undefined);
+  });
   publishSettings(settings, store, log);
   const url = (): string => channels.get('http')?.url ?? '';
-  const { health } = api;
-  const publish = (signal: AbortSignal) => publishStatus(store, url(), health, backups, log, signal);
-  const schemas = {
-    [path.join(config.home, 'config.schema.json')]: () => fileSchemaFor(manifests),
-    [path.join(config.home, 'profile.schema.json')]: () => profileSchema,
-  };
-  const writeSchemas = (signal: AbortSignal) => writeSchemaFiles(schemas, log, signal);
-  const components = { ...componentsOf(parts), backups, health, tell: publish, writeSchemas };
-  await lifecycle.start({ ...components, receive: inbound.intake.receive, leader: inbound.leader });
+  await lifecycle.start(modules, (signal) => {
+    void publishStatus(store, url(), health, backups, log, signal);
+    void settingFiles.writeSchemaFiles(schemaFiles(home, manifests), log, signal);
+  });
   return {
     url: url(),
     health: () => health.report(),
-    signInLink: () => signInLink(store.access, store.signIns, { url: url() }),
+    signInLink: () => security.signInLink(store.access, store.signIns, { url: url() }),
     stop: () => lifecycle.stop(),
-  };
-}
-
-/** What starts and stops of what was made first. */
-function componentsOf({ settings, store, transport, runtime }: GatewayParts) {
-  const { channels, events, loop, bus, delivery, languageFiles, refusals, telemetry } = transport;
-  const { agent, provider, profiles, scheduling, files, mcp, media, memory, speech, webhooks } = runtime;
-  return {
-    settings,
-    retention: () => settings.current().retention,
-    store,
-    files,
-    events,
-    bus,
-    scheduling,
-    channels,
-    agent,
-    mcp,
-    memory,
-    speech,
-    webhooks,
-    delivery,
-    languageFiles,
-    loop,
-    media,
-    profiles,
-    refusals,
-    telemetry,
-    provider,
-  };
-}
-
-/** What new sessions begin with, as it is now. */
-function newSessionsOf(settings: LiveSettings<Config>) {
-  return {
-    get mode() {
-      return settings.current().turns.mode;
-    },
-    get queueMode() {
-      return settings.current().turns.queueMode;
-    },
   };
 }

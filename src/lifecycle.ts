@@ -1,16 +1,46 @@
-/** The order of start and stop: what others need starts first and stops last. */
+/** A gateway from its start to its stop: what others need starts first and stops last. */
 import type { EventBus, MessageBus } from './protocol/bus.ts';
 import type { Channel } from './protocol/channel.ts';
 import type { HealthReport } from './protocol/gateway-api.ts';
-import type { Log } from './protocol/log.ts';
+import type { Log, StartProgress } from './protocol/log.ts';
 import type { Retention, RetentionStore } from './protocol/operator/backup.ts';
 import type { Receive } from './protocol/receive.ts';
 import type { LaneStore } from './protocol/store/lanes.ts';
 import type { RemovedFolders, ResponseStore } from './protocol/store/ledger.ts';
 import type { TraceStore } from './protocol/store/traces.ts';
-import type { SessionFiles } from './protocol/agent/tool.ts';
+import type { SessionFiles, Tool } from './protocol/agent/tool.ts';
 import type { UsageSums } from './protocol/agent/usage.ts';
-import { announceState, startAddingUp, startRetention } from './ops/index.ts';
+import { announceState, type Redactor, startAddingUp, startRetention } from './ops/index.ts';
+import type { Clock } from './lib/clock.ts';
+
+/** What the process around a gateway decides besides its configuration. */
+export interface GatewayOptions {
+  log: Log;
+  /** Takes secrets out of the log and of the prompts in traces; undefined = the gateway makes its own. */
+  redact?: Redactor | undefined;
+  /** Receives the steps of the start that take time. */
+  progress?: StartProgress | undefined;
+  /** Shows the first token on the terminal; undefined = there is no terminal, and the token is written to a file. */
+  showToken?: ((token: string) => void) | undefined;
+  /** Answers come from a script, and the page says so. */
+  demo?: boolean;
+  /** Tools besides the built-in ones, enabled in the default profile. */
+  tools?: readonly Tool[];
+  /** The time of daily backups; default: the machine's. */
+  clock?: Clock;
+  /** Origins that `web_fetch` may reach wherever they are; all others must be public. */
+  reachable?: readonly string[];
+}
+
+export interface Gateway {
+  /** Where the HTTP channel listens. */
+  readonly url: string;
+  health(): Promise<HealthReport>;
+  /** A link that signs a browser in once, with an admin's rights; undefined when no token has them. Throws `StoreError`. */
+  signInLink(): Promise<string | undefined>;
+  /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
+  stop(): Promise<void>;
+}
 
 /** Longest time for running work to reach a point where it can be resumed, in milliseconds. */
 const DRAIN_MS = 20_000;
@@ -21,9 +51,11 @@ interface Closable {
 
 /** Everything that starts or stops, by name. */
 export interface Components {
-  settings: { start(): Promise<void>; stop(): Promise<void> };
-  /** The current rules. */
-  retention: () => Retention;
+  settings: {
+    current(): { retention: Retention };
+    start(): Promise<void>;
+    stop(): Promise<void>;
+  };
   store: {
     lanes: LaneStore;
     traces: TraceStore;
@@ -41,10 +73,6 @@ export interface Components {
   channels: ReadonlyMap<string, Channel>;
   leader: { enter(channel: Channel, signal: AbortSignal): Promise<void> };
   receive: Receive;
-  /** Tells other processes the state of this one until the signal aborts. Never rejects. */
-  tell: (signal: AbortSignal) => Promise<void>;
-  /** Keeps the files for editors up to date until the signal aborts. Never rejects. */
-  writeSchemas: (signal: AbortSignal) => Promise<void>;
   health: { report(): Promise<HealthReport> };
   agent: Closable;
   backups: Closable & { start(): void };
@@ -66,8 +94,8 @@ export interface Components {
 export interface Lifecycle {
   /** True while the channels receive. */
   readonly ready: boolean;
-  /** Starts the components. Throws the `GatewayError` of the one that could not start; everything is closed by then. */
-  start(components: Components): Promise<void>;
+  /** Starts the components; once they run, `tell` tells others about this gateway until the signal aborts. Throws the `GatewayError` of the one that could not start; everything is closed by then. */
+  start(components: Components, tell: (signal: AbortSignal) => void): Promise<void>;
   /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
   stop(): Promise<void>;
 }
@@ -89,11 +117,20 @@ export function createLifecycle(log: Log): Lifecycle {
     get ready() {
       return ready;
     },
-    async start(components) {
+    async start(components, tell) {
       running = components;
-      const { store, files, retention } = components;
+      const { store, files, settings } = components;
       const { lanes, traces, responses, folders, retention: old } = store;
-      const deps = { lanes, traces, responses, folders, old, files, rules: retention, log };
+      const deps = {
+        lanes,
+        traces,
+        responses,
+        folders,
+        old,
+        files,
+        rules: () => settings.current().retention,
+        log,
+      };
       startRetention(deps, closing.signal);
       startAddingUp(store.usage, log, closing.signal);
       try {
@@ -101,8 +138,7 @@ export function createLifecycle(log: Log): Lifecycle {
         components.media.startSweep(closing.signal);
         components.backups.start();
         ready = true;
-        void components.tell(closing.signal);
-        void components.writeSchemas(closing.signal);
+        tell(closing.signal);
       } catch (error) {
         await stop();
         throw error;

@@ -97,3 +97,15 @@ export function editableConfig(environment: Environment): ConfigFile {
     needsRestart: (before, after) => waiting(differences(valuesOf(before), valuesOf(after))),
   };
 }
+
+/** What new sessions begin with, as it is now. */
+export function newSessionsOf(settings: LiveSettings<Config>) {
+  return {
+    get mode() {
+      return settings.current().turns.mode;
+    },
+    get queueMode() {
+      return settings.current().turns.queueMode;
+    },
+  };
+}

@@ -6,7 +6,8 @@ import { openProcessLog } from './commands/process-log.ts';
 import { processNotes, releaseStartMemory, type StartNotes } from './ops/start.ts';
 import { loadConfig } from './config.ts';
 import { GatewayError, toGatewayError } from './protocol/errors.ts';
-import { type Gateway, type GatewayOptions, startGateway } from './gateway.ts';
+import { startGateway } from './gateway.ts';
+import type { Gateway, GatewayOptions } from './lifecycle.ts';
 import type { Log } from './protocol/log.ts';
 import { makeHome } from './store/index.ts';
 import {

@@ -3,8 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../src/config.ts';
-import { accessOf, clockOf, secretsOf } from '../src/config-views.ts';
+import { accessOf, clockOf, loadConfig, secretsOf } from '../src/config.ts';
 import { ConfigError } from '../src/protocol/errors.ts';
 import { homePermissions } from '../src/security/index.ts';
 

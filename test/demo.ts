@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { TITLE_REQUEST } from '../src/agent/after-turn/title-worker.ts';
 import { run } from '../src/main.ts';
-import { newToken } from '../src/security/index.ts';
+import { newToken } from '../src/security/token-lookup.ts';
 import { writeDemoHome } from './fakes/demo/home.ts';
 import { demoAnswer, demoTitle } from './fakes/demo/answer.ts';
 import { startFakeOllama } from './fakes/ollama/ollama.ts';

@@ -83,7 +83,7 @@ export function createAgent(deps: AgentDeps): Agent {
       createTitleWorker(shared),
     ],
     (session, event) => shared.chats.events.emit(session, event),
-    () => shared.settings().afterTurn,
+    () => shared.settings.current().afterTurn,
   );
   const offering = (allow: (tool: Tool) => boolean): CurrentShared =>
     followSettings({ ...shared, prompts: { ...shared.prompts, prepare: createPreparation(shared, allow) } });
@@ -132,7 +132,7 @@ export function createAgent(deps: AgentDeps): Agent {
 /** What all turns of the agent share. */
 function sharedBy(deps: AgentDeps): AgentShared {
   const { workspaceDir, log } = deps;
-  const { limits, timeZone } = deps.settings();
+  const { limits, timeZone } = deps.settings.current();
   return {
     ...deps,
     limits: { ...DEFAULT_LIMITS, ...limits },

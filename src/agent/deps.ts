@@ -7,10 +7,10 @@ import {
   type TurnWatch,
 } from '../protocol/agent/subagents.ts';
 import type { ApprovalStore } from '../protocol/agent/approvals.ts';
-import type { EventBus } from '../protocol/bus.ts';
+import type { EventBus, MessageBus } from '../protocol/bus.ts';
 import type { EventBody } from '../protocol/event.ts';
 import type { ContextStore } from '../protocol/store/accept.ts';
-import type { LaneStep, LaneStore } from '../protocol/store/lanes.ts';
+import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
 import type { AskedElsewhere, LiveMessages, Post } from '../protocol/delivery.ts';
 import type { Log } from '../protocol/log.ts';
@@ -21,6 +21,7 @@ import type { PlanStore } from '../protocol/agent/plan-store.ts';
 import type { Profile } from '../protocol/agent/profile.ts';
 import type { ChatProvider, LLMProvider } from '../protocol/agent/provider.ts';
 import type { SessionFiles, Tool } from '../protocol/agent/tool.ts';
+import type { Settings } from '../protocol/settings.ts';
 import type { KeyedLock } from '../lib/async/keyed-lock.ts';
 import type { ModelWindows, TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
@@ -146,7 +147,7 @@ export interface AgentDeps {
   /** Resolves the names of models and profiles. */
   models: Models;
   /** The lanes of background subagents on this node. */
-  background: { claimingNode(): string | undefined; run(step: LaneStep): void };
+  background: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner: (userId: string) => Promise<boolean>;
   /** All tools as they are now; the same list until one is added, changed or removed. */
@@ -158,7 +159,7 @@ export interface AgentDeps {
   /** The clock, and the networks' names for people. */
   environmentNote: EnvironmentNoteDeps;
   /** The settings as they are now; the same object until they change. */
-  settings(): TurnSettings;
+  settings: Pick<Settings<TurnSettings>, 'current'>;
   traces: TurnTraces;
   /** Takes secrets out of a text that is kept for the trace. */
   redact: Redact;
@@ -206,7 +207,7 @@ export type CurrentShared = () => AgentShared;
 export function followSettings(shared: AgentShared): CurrentShared {
   let latest: { settings: unknown; profiles: unknown; current: AgentShared } | undefined;
   return () => {
-    const settings = shared.settings();
+    const settings = shared.settings.current();
     const profiles = shared.profiles();
     if (latest?.settings !== settings || latest.profiles !== profiles) {
       const environmentNoteOf = createEnvironmentNote(shared.environmentNote, settings.timeZone);

@@ -5,4 +5,3 @@ export { createProfileCommands } from './profiles/commands.ts';
 export { createModels } from './model/models.ts';
 export { createProfileFiles } from './profiles/profile-files.ts';
 export { createProfiles } from './profiles/profiles.ts';
-export type { Profiles } from './profiles/profiles.ts';

@@ -281,7 +281,12 @@ async function startInBackground(
     sources: [...reader.rows.taint.sources],
     limitMs: shared.limits.backgroundMs,
   };
-  const start = await subagents.start(turn.fence, payload, MAX_SUBAGENTS_AT_ONCE, background.claimingNode());
+  const start = await subagents.start(
+    turn.fence,
+    payload,
+    MAX_SUBAGENTS_AT_ONCE,
+    background.claimingNode('agent'),
+  );
   if (start.kind === 'stopped') return refused('The session was stopped.');
   if (start.kind === 'full') {
     return refused(
@@ -290,6 +295,6 @@ async function startInBackground(
   }
   events.begin(profile.id, task);
   events.detach();
-  if (start.kind === 'started') background.run(start);
+  if (start.kind === 'started') background.runHeads(start);
   return { kind: 'started', agentId };
 }

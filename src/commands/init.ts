@@ -1,7 +1,6 @@
 /** `parley init`: sets up a gateway by questions or flags, and writes `config.json` and `.env` in the home; rerun to edit. */
 import { channels as manifests } from '../../channels/index.ts';
-import { checkConfig, type Config, configFile, type Environment } from '../config.ts';
-import { zoneOf } from '../config-views.ts';
+import { checkConfig, type Config, configFile, type Environment, zoneOf } from '../config.ts';
 import { isId } from '../protocol/access.ts';
 import type { ChannelManifest } from '../protocol/channel.ts';
 import { ConfigError, GatewayError } from '../protocol/errors.ts';

@@ -1,6 +1,5 @@
 /** The log of a gateway's process: standard output, in words on a terminal and as JSON elsewhere, and the file in the home. */
-import { secretsOf } from '../config-views.ts';
-import type { Config } from '../config.ts';
+import { type Config, secretsOf } from '../config.ts';
 import type { Log } from '../protocol/log.ts';
 import { appendToLogFile, logFileOf } from '../ops/log-file.ts';
 import { createLogText } from '../ops/log-text.ts';

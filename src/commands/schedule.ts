@@ -1,6 +1,6 @@
 /** `parley schedule`: an operator lists, adds, runs and removes schedules of all sessions. */
-import { accessOf, zoneOf } from '../config-views.ts';
-import type { Config } from '../config.ts';
+import { parseArgs } from 'node:util';
+import { accessOf, type Config, zoneOf } from '../config.ts';
 import { isId } from '../protocol/access.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { type Address, parseAddress } from '../protocol/message.ts';

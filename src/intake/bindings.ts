@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { isId } from '../protocol/access.ts';
 import type { ConfiguredChannel } from '../protocol/channel-manifest.ts';
+import { ConfigError } from '../protocol/errors.ts';
 import { type Address, parseAddress, userIdOf } from '../protocol/message.ts';
 import type { AcceptRequest } from '../protocol/store/accept.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
@@ -48,13 +49,15 @@ export function bindingErrors(
   });
 }
 
-/** Nonexistent profiles of bindings: `bindings.2.profile: …`. */
-export function unknownBoundProfiles(bindings: readonly Binding[], profiles: readonly string[]): string[] {
-  return bindings.flatMap(({ profile }, index) =>
-    profiles.includes(profile)
+/** Throws one `ConfigError` that names every binding to a profile that does not exist. */
+export function checkBoundProfiles(bindings: readonly Binding[], profiles: readonly { id: string }[]): void {
+  const ids = profiles.map(({ id }) => id);
+  const errors = bindings.flatMap(({ profile }, index) =>
+    ids.includes(profile)
       ? []
-      : [`bindings.${index}.profile: there is no such profile: expected one of ${profiles.join(', ')}`],
+      : [`bindings.${index}.profile: there is no such profile: expected one of ${ids.join(', ')}`],
   );
+  if (errors.length > 0) throw new ConfigError('bad_config', `config.json: ${errors.join('; ')}.`);
 }
 
 /** The binding of a person (a user id) at an address: person and chat come before chat, then person, then channel. */

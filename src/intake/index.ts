@@ -17,7 +17,7 @@ import { createSurfaceCommands } from './surfaces/commands.ts';
 
 export { createSendSystemMessage } from './accept.ts';
 export { createGatewayApi } from './api/gateway-api.ts';
-export { bindingErrors, bindingOf, bindingsRule, bindTurns, unknownBoundProfiles } from './bindings.ts';
+export { bindingErrors, bindingOf, bindingsRule, bindTurns, checkBoundProfiles } from './bindings.ts';
 export { configureHooks, type Hook, hooksRule } from './hook-settings.ts';
 export { createHooks } from './hooks.ts';
 export { createPersonLanguages } from './languages.ts';

@@ -1,11 +1,11 @@
 /** Public API of operations: health, metrics, event loop delay, usage, retention. */
+export { createMaintenance } from './maintenance.ts';
 export { announceState, channelHealth, createHealth } from './health.ts';
 export { redactor } from './log.ts';
 export type { Redactor } from './log.ts';
 export { startLoopMonitor } from './loop-delay.ts';
 export { startRetention } from './retention.ts';
-export { readHeaders, startTelemetry } from './telemetry/index.ts';
-export type { TelemetryTarget } from './telemetry/index.ts';
+export { startTelemetry } from './telemetry/index.ts';
 export { createMeters } from './telemetry/meters.ts';
 export { createMetrics } from './telemetry/metrics.ts';
 export { createWhyCommand } from './trace/commands.ts';

@@ -23,7 +23,7 @@ interface ModelSettings {
 }
 
 /** The model servers, and the default when nothing names a model. */
-interface ModelServers {
+export interface ModelServers {
   provider: LLMProvider;
   /** `MODEL`, with the name of its provider if it needs one. */
   model: string | undefined;

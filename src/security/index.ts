@@ -1,10 +1,11 @@
 /** Public API of the security module: access, outbound requests, secrets. */
+export { administerAccess, administerTokens } from './administration.ts';
 export { createEgress } from './egress.ts';
 export { createServiceFetch } from './service-fetch.ts';
 export { createAccessPolicy, ownersOf } from './access-policy.ts';
 export { createCreatorAccess } from './creator-access.ts';
 export { pairChannels, pairCommand } from './pair-command.ts';
-export { hashSecret, newToken, ownToken } from './token-lookup.ts';
+export { ownToken } from './token-lookup.ts';
 export { ensureFirstToken } from './sign-in.ts';
 export { homePermissions, openPlaces } from './home-permissions.ts';
 export { databaseUrlOf, linkWarnings, natsSecrets } from './links.ts';

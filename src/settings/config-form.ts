@@ -1,13 +1,53 @@
 /** `config.json` for a form: its schema, what it says without secrets, and changes that are checked before they are written. */
 import { createHash } from 'node:crypto';
-import { type ConfigChanged, type ConfigReport, SET_SECRET } from '../protocol/operator/administration.ts';
-import type { ConfigChange } from '../protocol/settings.ts';
+import type { z } from 'zod';
+import type { Log } from '../protocol/log.ts';
+import {
+  type Administration,
+  type ConfigChanged,
+  type ConfigReport,
+  SET_SECRET,
+} from '../protocol/operator/administration.ts';
+import type { ConfigChange, SettingsReport } from '../protocol/settings.ts';
 import { type ConfigFile, editedText } from './config-command.ts';
 import { type ConfigProblem, MAX_PROBLEMS, syntaxProblems } from './config-problems.ts';
 import { changeWhole, configText, EMPTY_CONFIG } from './write-file.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject } from '../lib/json/json.ts';
 import { readJson } from './read-json.ts';
+import { describedIn, jsonSchema } from './schema-file.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Makes the part of the administration about `config.json`. `schema` describes the file, `variables` are the names of what
+ * the environment may set.
+ */
+export function administerConfig(
+  file: ConfigFile,
+  schema: z.ZodObject,
+  variables: readonly string[],
+  settings: { current(): { environment: Environment }; report(): SettingsReport },
+  log: Log,
+): Pick<Administration, 'config' | 'changeConfig'> {
+  const { environment } = settings.current();
+  const fields = jsonSchema(schema);
+  const setVariables = variables.map((name) => ({ name, isSet: environment[name] !== undefined }));
+  return {
+    config: (texts) => ({
+      ...readConfigForm(file),
+      schema: describedIn(fields, texts),
+      environment: setVariables,
+      needsRestart: settings.report().needsRestart,
+    }),
+    changeConfig(version, changes) {
+      const result = changeConfigFile(file, version, changes);
+      const names = changes.map(({ path }) => path.join('.'));
+      if (result.kind === 'changed') log.info({ fields: names }, 'config_changed');
+      return result;
+    },
+  };
+}
 
 /** What the form shows from the file. Throws `ConfigError` when it cannot be read. */
 export function readConfigForm({
@@ -29,7 +69,7 @@ export function readConfigForm({
  * Makes all changes or none; comments stay, and earlier errors do not count. Throws `ConfigError` if the file cannot be
  * read, `GatewayError('usage' | 'unwritable')` if a change has no place in it or it cannot be written.
  */
-export function changeConfigFile(
+function changeConfigFile(
   { file, check, needsRestart }: ConfigFile,
   version: string,
   changes: readonly ConfigChange[],

@@ -1,5 +1,5 @@
 /** Public API of the settings module: reading and changing files that people write, and the current settings. */
-export { changeConfigFile, readConfigForm } from './config-form.ts';
+export { administerConfig } from './config-form.ts';
 export {
   byPlace,
   configError,

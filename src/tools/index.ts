@@ -140,8 +140,19 @@ export function enabledTools({
   return [...(toolNames ?? usual()), ...ofServers, ...newTools.map(({ name }) => name)];
 }
 
+/** What profiles may name: the tools of the default profile, and the tools that exist, can work or may come. Throws like `enabledTools`. */
+export function profileTools(options: EnabledTools & SetUp) {
+  const { tools, servers } = options;
+  return {
+    enabledTools: enabledTools(options),
+    toolNames: tools.map(({ name }) => name),
+    canWork: (name: string) => canWork(tools, name, options),
+    mayCome: (name: string) => mayBeMcpTool(name, servers),
+  };
+}
+
 /** True for the name of a tool that one of these servers may offer, and for the word that means them all. */
-export function mayBeMcpTool(name: string, servers: readonly string[]): boolean {
+function mayBeMcpTool(name: string, servers: readonly string[]): boolean {
   if (name === ALL_MCP_TOOLS || MCP_RESOURCE_TOOLS.includes(name)) return true;
   return servers.some((server) => name.startsWith(`${server}__`));
 }
@@ -153,7 +164,7 @@ interface SetUp {
 }
 
 /** Whether there is a tool of that name and the gateway is set up for it. */
-export function canWork(tools: readonly Tool[], name: string, { exec, searches }: SetUp): boolean {
+function canWork(tools: readonly Tool[], name: string, { exec, searches }: SetUp): boolean {
   if (name === 'exec') return exec;
   return tools.some((tool) => tool.name === name) && (name !== WEB_SEARCH || searches);
 }

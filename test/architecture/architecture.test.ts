@@ -20,6 +20,8 @@ const TOP_LEVEL =
     ' ',
   );
 const MAX_LINES = 400;
+/** The one file that creates every module. */
+const COMPOSITION = { path: 'src/gateway.ts', lines: 600 };
 /** A function is read on one screen. */
 const MAX_FUNCTION_LINES = 60;
 /** About twenty files a folder: more have a seam. */
@@ -146,7 +148,7 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
-  it(`has no file over ${MAX_LINES} lines`, () => {
+  it(`has no file over ${MAX_LINES} lines, and a composition root of ${COMPOSITION.lines} at most`, () => {
     const page = 'channels/http/page';
     const entries = readdirSync(path.join(ROOT, page), { recursive: true, encoding: 'utf8' });
     const styles = entries.filter((name) => /\.(css|html)$/.test(name));
@@ -156,7 +158,10 @@ describe('the architecture', () => {
     });
     expect(browser.length).toBeGreaterThan(0);
     const all = [...everything, ...browser];
-    const long = all.filter((file) => file.lines > MAX_LINES).map((file) => `${file.path}: ${file.lines}`);
+    const most = (name: string) => (name === COMPOSITION.path ? COMPOSITION.lines : MAX_LINES);
+    const long = all
+      .filter((file) => file.lines > most(file.path))
+      .map((file) => `${file.path}: ${file.lines}`);
     expect(long).toEqual([]);
   });
 

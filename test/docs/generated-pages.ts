@@ -15,8 +15,7 @@ import {
 import { API } from '../../channels/http/app.ts';
 import { channels } from '../../channels/index.ts';
 import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
-import { environmentSchemaFor } from '../../src/config-environment.ts';
-import { fileSchemaFor } from '../../src/config-schema.ts';
+import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts';
 import { profileSchema } from '../../src/protocol/agent/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { channels } from '../../channels/index.ts';
-import { environmentSchemaFor } from '../../src/config-environment.ts';
+import { environmentSchemaFor } from '../../src/config-schema.ts';
 import { codeBlocks, readText, relativeLinks, ROOT } from './pages.ts';
 
 const environmentSchema = environmentSchemaFor(channels);

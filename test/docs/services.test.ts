@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
-import { environmentSchemaFor } from '../../src/config-environment.ts';
+import { environmentSchemaFor } from '../../src/config-schema.ts';
 import { START_ARGS } from '../bench/children.ts';
 import { renderEnvExample, SERVICE_FILES } from './generated-pages.ts';
 import { codeBlocks, readText, ROOT } from './pages.ts';

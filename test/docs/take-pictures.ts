@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
-import type { Gateway } from '../../src/gateway.ts';
+import type { Gateway } from '../../src/lifecycle.ts';
 import { openPage, signIn, write } from '../channels/http/page/browser/browser.ts';
 import { FAKE_TOKEN, FakeTelegram } from '../fakes/telegram/telegram.ts';
 import { openDrawnGateway } from './drawn-gateway.ts';

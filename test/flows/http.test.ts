@@ -2,7 +2,7 @@
 import OpenAI from 'openai';
 import { expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/protocol/event.ts';
-import { hashSecret } from '../../src/security/index.ts';
+import { hashSecret } from '../../src/security/token-lookup.ts';
 import { allFrames, eventsUntil, type Frame, frames, textOf } from '../channels/http/client.ts';
 import { type CallInit, describeGateway, HALF, OWNER, WAIT } from './setup.ts';
 

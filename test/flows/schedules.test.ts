@@ -113,7 +113,7 @@ describeGateway('schedules', { telegram: true, discord: true, file: FILE }, (fix
     async () => {
       const create = async (name: string): Promise<string> => {
         const token = `token-of-${name}-0123456789`;
-        const { hashSecret } = await import('../../src/security/index.ts');
+        const { hashSecret } = await import('../../src/security/token-lookup.ts');
         await fixture().store.access.putToken({ hash: hashSecret(token), name, scopes: ['chat'] });
         return token;
       };

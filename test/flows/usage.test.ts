@@ -1,6 +1,6 @@
 /** What answers cost, from the model's report to `/usage`, the route and the metrics: each user sees their own. */
 import { expect, it, vi } from 'vitest';
-import { hashSecret, newToken } from '../../src/security/index.ts';
+import { hashSecret, newToken } from '../../src/security/token-lookup.ts';
 import type { UsageReport } from '../../src/protocol/agent/usage.ts';
 import { describeGateway, FRIENDS, WAIT } from './setup.ts';
 

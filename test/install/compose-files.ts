@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
-import { environmentSchemaFor } from '../../src/config-environment.ts';
+import { environmentSchemaFor } from '../../src/config-schema.ts';
 import { ROOT } from '../architecture/imports.ts';
 import { environmentOf, only } from './image.ts';
 

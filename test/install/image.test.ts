@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { channels } from '../../channels/index.ts';
 import manifest from '../../package.json' with { type: 'json' };
-import { environmentSchemaFor } from '../../src/config-environment.ts';
+import { environmentSchemaFor } from '../../src/config-schema.ts';
 import { readSources, ROOT } from '../architecture/imports.ts';
 import { readText } from '../docs/pages.ts';
 import { docx, png } from '../fakes/files/documents.ts';

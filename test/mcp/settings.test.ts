@@ -2,8 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { secretsOf } from '../../src/config-views.ts';
+import { loadConfig, secretsOf } from '../../src/config.ts';
 import { MAX_SERVERS } from '../../src/mcp/settings.ts';
 import { makeEmbeddedHome } from '../database.ts';
 

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import type { ChannelAccess } from '../../src/protocol/access.ts';
 import { configureChannel } from '../../src/protocol/channel-manifest.ts';
-import { createAccessPolicy, hashSecret } from '../../src/security/index.ts';
+import { createAccessPolicy } from '../../src/security/index.ts';
+import { hashSecret } from '../../src/security/token-lookup.ts';
 import { GRANT_CACHE_MS, MAX_PAIRINGS } from '../../src/security/access-policy.ts';
 import { describeStore, type TestStore } from '../database.ts';
 import { office } from '../fakes/office/manifest.ts';

@@ -4,7 +4,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ensureFirstToken, hashSecret, tokenCommand } from '../../src/security/index.ts';
+import { ensureFirstToken, tokenCommand } from '../../src/security/index.ts';
+import { hashSecret } from '../../src/security/token-lookup.ts';
 import { describeStore, type TestStore } from '../database.ts';
 
 let home = '';

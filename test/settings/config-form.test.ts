@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { SET_SECRET } from '../../src/protocol/operator/administration.ts';
 import { editableConfig } from '../../src/live-config.ts';
-import { readConfigForm } from '../../src/settings/index.ts';
+import { readConfigForm } from '../../src/settings/config-form.ts';
 
 it('hides MCP server headers and environment values, and passwords in addresses, but not variable names', async () => {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-form-'));

@@ -15,6 +15,7 @@ import {
 } from '../../protocol/agent/profile.ts';
 import { errorCode, GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
+import type { Administration } from '../../protocol/operator/administration.ts';
 import { problemAt, type ReadJson } from '../../protocol/settings.ts';
 import { textRef, type TextRef, type TextTable } from '../../protocol/texts/say.ts';
 import type { Profiles } from './profiles.ts';
@@ -40,7 +41,9 @@ export interface ProfileFilesOptions {
 }
 
 /** Makes them. What is read and what is written are one step of this process, so no edit through it is lost. */
-export function createProfileFiles(options: ProfileFilesOptions): ProfileFiles {
+export function createProfileFiles(
+  options: ProfileFilesOptions,
+): ProfileFiles & Pick<Administration, 'profiles'> {
   const { folder, profiles, log } = options;
   const store = async (id: string, previous: ProfileTexts, next: ProfileTexts): Promise<ProfileChanged> => {
     const problems = [...tooLong(id, next), ...profiles.check(id, next).errors];
@@ -57,6 +60,7 @@ export function createProfileFiles(options: ProfileFilesOptions): ProfileFiles {
   };
   const find = (id: string) => findProfile(options, id);
   return {
+    profiles: () => ({ profiles: profiles.list(), errors: profiles.errors() }),
     profile: (id, texts) => report(options, id, texts),
     async createProfile(id) {
       if (!PROFILE_ID.test(id)) return refused(nameProblem(id, textRef('problem.name_form')));

@@ -166,7 +166,7 @@ async function commit(
     content: result.text,
     attachments,
     isError: result.isError,
-    speak: shared.settings().speaks && !result.silent && !result.isError && result.text !== '',
+    speak: shared.settings.current().speaks && !result.silent && !result.isError && result.text !== '',
     userId: turn.userId,
     usage: usageOf(turn),
     trace,

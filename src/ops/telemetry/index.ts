@@ -2,14 +2,26 @@
 import type { Log } from '../../protocol/log.ts';
 import type { Telemetry, TelemetryTarget } from './spans.ts';
 
-export type { TelemetryTarget } from './spans.ts';
+/** The variables that say where traces go; without an endpoint there are none. */
+interface TelemetryEnvironment {
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
+  OTEL_EXPORTER_OTLP_HEADERS?: string | undefined;
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' | 'false';
+}
 
-/** Starts it; without a target nothing is loaded, and the result does nothing. */
-export async function startTelemetry(target: TelemetryTarget | undefined, log: Log): Promise<Telemetry> {
-  if (target === undefined)
-    return { turn: () => undefined, subagent: () => undefined, close: () => Promise.resolve() };
+/** Starts it; without an endpoint nothing is loaded, and the result does nothing. */
+export async function startTelemetry(
+  env: TelemetryEnvironment,
+  about: Pick<TelemetryTarget, 'version' | 'serverOf'>,
+  log: Log,
+): Promise<Telemetry> {
+  const endpoint = env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint === undefined)
+    return { ended: () => undefined, subagentEnded: () => undefined, close: () => Promise.resolve() };
+  const headers = readHeaders(env.OTEL_EXPORTER_OTLP_HEADERS);
+  const content = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT === 'true';
   const { openExport } = await import('./otlp.ts');
-  return openExport(target, log);
+  return openExport({ ...about, endpoint, headers, content }, log);
 }
 
 /** `name=value,other=value`, the format of `OTEL_EXPORTER_OTLP_HEADERS`; values are percent-encoded. Never throws. */

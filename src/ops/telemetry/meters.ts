@@ -16,11 +16,11 @@ const LONG = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 export interface Meters {
   registry: Registry;
   /** Counts an attempt of a turn that has ended. Never throws. */
-  turn(traced: TracedTurn): void;
-  /** Counts a run of a subagent that is over. Never throws. */
-  subagent(traced: TracedSubagent): void;
+  ended(traced: TracedTurn): void;
+  /** Counts a run of a subagent that has ended. Never throws. */
+  subagentEnded(traced: TracedSubagent): void;
   /** Counts a decided request for approval. */
-  approval(outcome: ApprovalOutcome): void;
+  decided(outcome: ApprovalOutcome): void;
   refused: NoteRefusal;
   request(answered: AnsweredRequest): void;
   /** The same handler, with the duration of its deliveries measured. */
@@ -49,12 +49,12 @@ export function createMeters(version: string, restarts = 0): Meters {
   const subagents = histogram('parley_subagent_seconds', 'Runs of subagents.', ['outcome'], LONG);
   return {
     registry,
-    turn: meterTurns(register, label, span),
-    subagent({ attempt: { outcome, ms, spans } }) {
+    ended: meterTurns(register, label, span),
+    subagentEnded({ attempt: { outcome, ms, spans } }) {
       subagents.observe({ outcome: label('outcome', outcome) }, ms / 1_000);
       for (const one of spans) span(one);
     },
-    approval: (outcome) => approvals.inc({ outcome }),
+    decided: (outcome) => approvals.inc({ outcome }),
     refused: ({ address, code }) =>
       refusals.inc({ channel: label('channel', channelOf(address)), code: label('refusal', code) }),
     request({ method, route, status, seconds }) {
@@ -96,7 +96,7 @@ function registerIn(registry: Registry) {
 }
 
 /** Turns, and what their attempts consist of. */
-function meterTurns(register: Register, label: Label, span: MeterSpan): Meters['turn'] {
+function meterTurns(register: Register, label: Label, span: MeterSpan): Meters['ended'] {
   const { histogram, counter } = register;
   const turns = histogram('parley_turn_seconds', 'Turns, from acceptance to commit.', ['outcome'], LONG);
   const queue = histogram('parley_queue_wait_seconds', 'From acceptance to the start of a turn.', [], LONG);

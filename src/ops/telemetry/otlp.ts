@@ -68,8 +68,8 @@ export function openExport(target: TelemetryTarget, log: Log): Telemetry {
     }
   };
   return {
-    turn: (traced) => addAll(() => spansOf(traced, target, idsOf(traced.turnId), newSpanId)),
-    subagent: (traced) => addAll(() => spansOfSubagent(traced, target, idsOf(traced.turnId))),
+    ended: (traced) => addAll(() => spansOf(traced, target, idsOf(traced.turnId), newSpanId)),
+    subagentEnded: (traced) => addAll(() => spansOfSubagent(traced, target, idsOf(traced.turnId))),
     close: () => provider.shutdown().catch((error: unknown) => log.warn({ err: error }, 'spans_not_sent')),
   };
 }

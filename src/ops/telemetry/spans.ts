@@ -201,9 +201,9 @@ interface AskedServer {
 
 export interface Telemetry {
   /** An attempt of a turn has ended. Never throws. */
-  turn(traced: TracedTurn): void;
+  ended(traced: TracedTurn): void;
   /** A run of a subagent has ended. Never throws. */
-  subagent(traced: TracedSubagent): void;
+  subagentEnded(traced: TracedSubagent): void;
   /** Sends what is still waiting, for at most a few seconds. Never throws. */
   close(): Promise<void>;
 }

@@ -29,6 +29,7 @@ export interface TraceView {
 
 /** Running turns of this node, and stored turns of all nodes. Its readers throw only `StoreError`. */
 export interface Traces extends TurnWatch {
+  noteAttempt: TraceStore['noteAttempt'];
   /** `detail` adds the text of errors, which may name addresses; the sentence is in English, or worded by `say`. */
   explain(turnId: string, detail: boolean, say?: Say): Promise<TurnExplanation | undefined>;
   /** The turn of that id, else the newest one of that session or chat; without an id the newest of all. */
@@ -71,6 +72,7 @@ export function createTraces(
     decided(outcome) {
       for (const listener of listeners) listener.decided?.(outcome);
     },
+    noteAttempt: (turnId, attempt) => store.noteAttempt(turnId, attempt),
     explain,
     async view(id, detail, say) {
       const byId = id === undefined ? undefined : await explain(id, detail, say);

@@ -7,8 +7,9 @@ import { readFile } from '../../fakes/tool-options.ts';
 import { spawnAgent } from '../../../src/tools/spawn-agent.ts';
 import { writeFile } from '../../../src/tools/files/write-file.ts';
 import { describeStore } from '../../database.ts';
+import { ANALYSIS, PLAN } from '../../fakes/gateway/planned-turn.ts';
 import { ReplayProvider } from '../../fakes/agent/replay-provider.ts';
-import { asks, says } from '../../fakes/agent/scripted-provider.ts';
+import { asks, says, ScriptedProvider } from '../../fakes/agent/scripted-provider.ts';
 import { parts, probe, resultOf, spawn } from '../../fakes/agent/spawning.ts';
 import { openScenario } from '../../fakes/agent/turn-setup.ts';
 
@@ -231,6 +232,26 @@ describeStore('a subagent that its turn waits for', (databases) => {
       task: 'The task',
     });
   });
+
+  it.each([false, true])(
+    'plans if the given profile has `subagentPlanningEnabled: %s`, whatever the profile of its turn has (N-09, N-40)',
+    async (subagentPlanningEnabled) => {
+      const other: Profile = { ...defaultProfile(), id: 'other', subagentPlanningEnabled };
+      const plan = subagentPlanningEnabled ? [says(ANALYSIS), says(PLAN)] : [];
+      const script = [asks([spawn('The task', { profile_id: 'other' })]), ...plan, says('Baked.')];
+      const scenario = await openScenario(databases, {
+        provider: new ScriptedProvider(...script, says('Done.')),
+        tools: [spawnAgent],
+        profile: { subagentPlanningEnabled: !subagentPlanningEnabled },
+        others: [other],
+      });
+      await scenario.ask('Do it');
+      const plans = scenario.ofAgents.filter(({ type }) => type === 'plan_ready');
+      expect(plans).toHaveLength(subagentPlanningEnabled ? 1 : 0);
+      expect(resultOf(scenario.events)).toMatchObject([{ result: 'Baked.', isError: false }]);
+      expect(scenario.events.map(({ type }) => type)).not.toContain('plan_ready');
+    },
+  );
 
   it("has the session's profile of that moment when none is given, and refuses an unknown one (N-08)", async () => {
     const other: Profile = {

@@ -39,7 +39,7 @@ export interface TurnScenarioOptions {
   profile?: Partial<Profile>;
   /** Profiles next to the default one. */
   others?: readonly Profile[];
-  limits?: ReturnType<AgentDeps['settings']>['limits'];
+  limits?: ReturnType<AgentDeps['settings']['current']>['limits'];
   model?: string | undefined;
   /** Workers after turns; titles and facts are off by default, so that scripts hold what a turn asks. */
   afterTurn?: Partial<AfterTurnSettings>;
@@ -203,7 +203,10 @@ export class TurnScenario {
         askedElsewhere: async () => undefined,
         languages: builtInLanguages,
       },
-      background: { claimingNode: () => this.node, run: ({ heads }) => void this.background.push(...heads) },
+      background: {
+        claimingNode: () => this.node,
+        runHeads: ({ heads }) => void this.background.push(...heads),
+      },
       isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,
@@ -230,7 +233,7 @@ export class TurnScenario {
       },
       redact: (text) => text,
       log: testLog(this.logLines),
-      settings: () => settings,
+      settings: { current: () => settings },
     };
   }
 

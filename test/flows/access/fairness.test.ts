@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { expect, it, vi } from 'vitest';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { openSocket, rawRequest } from '../../channels/http/raw-http.ts';
 import { type CallInit, describeGateway, type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 

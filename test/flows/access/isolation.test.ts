@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 

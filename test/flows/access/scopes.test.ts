@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import type { Scope } from '../../../src/protocol/access.ts';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { describeGateway, OWNER, WAIT } from '../setup.ts';
 

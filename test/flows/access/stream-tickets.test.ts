@@ -1,7 +1,7 @@
 /** Tickets for streams: one stream each, for clients that cannot send headers, and never longer than their token. */
 import { expect, it, vi } from 'vitest';
 import { MAX_TICKETS } from '../../../src/protocol/operator/sign-in.ts';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { SocketClient } from '../../channels/http/websocket/client.ts';
 import { describeGateway, OWNER, WAIT } from '../setup.ts';
 

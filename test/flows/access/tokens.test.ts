@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { describeGateway, type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 const status = async (fixture: GatewayFixture, token: string, route = '/metrics'): Promise<number> =>

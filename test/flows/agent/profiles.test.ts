@@ -2,7 +2,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { hashSecret, newToken } from '../../../src/security/index.ts';
+import { hashSecret, newToken } from '../../../src/security/token-lookup.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { lastNote } from '../../fakes/model/spoken-text.ts';
 

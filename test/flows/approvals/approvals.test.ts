@@ -1,6 +1,6 @@
 /** A dangerous tool through a whole gateway: asked about in the chat, decided on any channel, run once. */
 import { beforeAll, expect, it, vi } from 'vitest';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { describeGateway, FRIENDS, type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 import { type Pending, pendingNow, pendingSoon } from './pending.ts';

@@ -1,7 +1,7 @@
 /** Lists of sessions over HTTP: what marks each, what a search finds in them, and which events cover all of them. */
 import { expect, it, vi } from 'vitest';
 import { MAX_DELETED_AT_ONCE } from '../../../src/protocol/sessions/session-list.ts';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { frames } from '../../channels/http/client.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 

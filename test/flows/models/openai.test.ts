@@ -1,8 +1,7 @@
 /** Which model server a gateway uses, from its environment to an answer over HTTP. */
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/config.ts';
-import { secretsOf } from '../../../src/config-views.ts';
+import { loadConfig, secretsOf } from '../../../src/config.ts';
 import { startGateway } from '../../../src/gateway.ts';
 import { createLog, redactor } from '../../../src/ops/log.ts';
 import { makeEmbeddedHome } from '../../database.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { pricesRule } from '../../../src/protocol/agent/usage.ts';
 import { traceCommand } from '../../../src/ops/trace/commands.ts';
 import { createTraces } from '../../../src/ops/trace/traces.ts';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { describeGateway } from '../setup.ts';
 
 const SECRET = 'brave-key-0123456789';

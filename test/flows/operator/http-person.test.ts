@@ -1,7 +1,7 @@
 /** Everything about people who write over HTTP: of a token, of an end user that a client names, of a user of the identity proxy. */
 import { beforeAll, expect, it } from 'vitest';
 import { endUserKey } from '../../../channels/http/inbound.ts';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { describeGateway } from '../setup.ts';
 import { personText, rowsOf } from './person-data.ts';
 

@@ -1,7 +1,7 @@
 /** The settings on the page of a whole gateway: every screen read and used, in a browser, on a wide screen and on a phone. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { describePage, PHONE } from '../../channels/http/page/browser/describe-page.ts';
 import { type GatewayFixture, OWNER } from '../setup.ts';
 import { goToScreen, openFurnishedGateway, SCREENS } from './settings-setup.ts';

@@ -1,7 +1,7 @@
 /** Signing in with a link: what works once, what never works, and who may end it. */
 import { expect, it } from 'vitest';
 import { CODE_MS } from '../../../src/protocol/operator/sign-in.ts';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { parley } from '../../child.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 

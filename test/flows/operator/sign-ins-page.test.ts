@@ -70,7 +70,7 @@ describePage('the sign-ins in the settings', (tab) => {
   });
 
   it('show a token without admin only its own', async () => {
-    const { hashSecret } = await import('../../../src/security/index.ts');
+    const { hashSecret } = await import('../../../src/security/token-lookup.ts');
     const mine = await fixture.store.access.putToken({
       hash: hashSecret('small'),
       name: 'small',

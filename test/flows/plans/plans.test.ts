@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 

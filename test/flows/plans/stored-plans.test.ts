@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import type { Plan } from '../../../src/protocol/agent/plan.ts';
 import { planButtonValue } from '../../../src/protocol/agent/plan-store.ts';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { answerOn, telegramParticipant } from './plan-participants.ts';
 import type { Participant } from './plan-chat.ts';

@@ -1,6 +1,6 @@
 /** One conversation, several chats: a code, two consents, the same questions and answers everywhere, and separating. */
 import { expect, it, vi } from 'vitest';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import type { FakeChannel, FakePerson } from '../../fakes/discord/platform.ts';
 import { describeGateway, FRIENDS, HALF, WAIT } from '../setup.ts';
 

@@ -1,6 +1,6 @@
 /** Codes that are entered on the web: the conversation there continues, and a chat of any network joins it. */
 import { expect, it, vi } from 'vitest';
-import { hashSecret } from '../../../src/security/index.ts';
+import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const people = FRIENDS.values();

@@ -25,8 +25,8 @@ const traced = (more: Partial<TracedTurn['attempt']>, ended = true): TracedTurn 
 describe('the meters', () => {
   it('count approvals by their outcome, starts after a death, and turns that a crash had interrupted', async () => {
     const meters = createMeters('1.2.3', 2);
-    meters.turn(traced({ resumed: true, crashes: 1 }));
-    for (const outcome of ['approved', 'denied', 'expired', 'approved'] as const) meters.approval(outcome);
+    meters.ended(traced({ resumed: true, crashes: 1 }));
+    for (const outcome of ['approved', 'denied', 'expired', 'approved'] as const) meters.decided(outcome);
     const text = await meters.registry.metrics();
     expect(text).toContain('parley_approvals_total{outcome="approved"} 2\n');
     expect(text).toContain('parley_approvals_total{outcome="expired"} 1\n');
@@ -37,8 +37,8 @@ describe('the meters', () => {
 
   it('measure a turn from its acceptance, its wait once, and count resumed attempts separately', async () => {
     const meters = createMeters('1.2.3');
-    meters.turn(traced({ outcome: 'parked' }, false));
-    meters.turn(traced({ resumed: true, afterMs: 60_000 }));
+    meters.ended(traced({ outcome: 'parked' }, false));
+    meters.ended(traced({ resumed: true, afterMs: 60_000 }));
     const text = await meters.registry.metrics();
     expect(text).toContain('parley_turns_paused_total{outcome="parked"} 1');
     expect(text).toContain('parley_queue_wait_seconds_sum 0.5\n');
@@ -50,7 +50,7 @@ describe('the meters', () => {
     const error = { code: 'unavailable', message: 'http://10.0.0.7 refused' };
     const points = [{ kind: 'sent' as const, atMs: 304 }];
     const live = { sent: 1, edited: 4, refused: 2, failed: 0, points };
-    meters.turn(
+    meters.ended(
       traced({
         live,
         spans: [
@@ -73,8 +73,8 @@ describe('the meters', () => {
       { kind: 'tool' as const, atMs: 100, ms: 50, callId: 'c1', name: 'read_file' },
     ];
     const { sessionKey, startedAt, attempt: run } = traced({ spans });
-    meters.turn(traced({ spans }));
-    meters.subagent({
+    meters.ended(traced({ spans }));
+    meters.subagentEnded({
       sessionKey,
       startedAt,
       attempt: run,
@@ -111,7 +111,7 @@ describe('the meters', () => {
       name: `tool${n}`,
       callId: `${n}`,
     }));
-    meters.turn(traced({ spans }));
+    meters.ended(traced({ spans }));
     const text = await meters.registry.metrics();
     expect(text).toContain(`parley_tool_seconds_count{tool="tool${MAX_LABEL_VALUES - 1}",outcome="ok"} 1`);
     expect(text).toContain('parley_tool_seconds_count{tool="other",outcome="ok"} 2');
