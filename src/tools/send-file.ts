@@ -36,7 +36,7 @@ export function createSendFile(post: Post, findChat: FindChat, keepFile: Outgoin
     files: ({ path }) => [path],
     async execute({ path, caption = '', as, to }: Args, ctx) {
       if (ctx.agentId !== undefined) {
-        throw new ToolError('unavailable', 'A subagent sends nothing: name the file in your result.');
+        throw new ToolError('unavailable', 'Subagents cannot send files: name the file in your result.');
       }
       const chat = await chatOf(findChat, to, ctx);
       if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? '', ctx));

@@ -84,7 +84,7 @@ describe('parley service install', () => {
   it('does not overwrite what a person has changed, unless told to', async () => {
     service('install');
     const file = path.join(scratch, 'me/.config/systemd/user/parley.service');
-    expect(service('install').text).toContain(`${file} is as it should be.`);
+    expect(service('install').text).toContain(`${file} is up to date.`);
     await writeFile(file, '# Mine.\n');
     expect(() => service('install')).toThrow(/differs from what this version writes: --replace/);
     expect(await readFile(file, 'utf8')).toBe('# Mine.\n');

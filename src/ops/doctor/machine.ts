@@ -73,7 +73,7 @@ export function timeZoneFinding(zone: string, variable: string | undefined, conf
     return {
       subject,
       level: 'warning',
-      text: `TZ names no time zone, so times are shown in ${zone}.`,
+      text: `TZ is not a valid time zone, so times are shown in ${zone}.`,
       remedy,
     };
   if (configured) return { subject, level: 'ok', text: `${zone}, as schedules.timeZone says.` };

@@ -56,7 +56,7 @@ async function begin(
     table(name, columns) {
       const tableColumns = tables.get(name);
       if (tableColumns === undefined || tableColumns.map((column) => column.name).join() !== columns.join())
-        throw new StoreError('bad_backup', `The table ${name} of the backup is not that of this version.`);
+        throw new StoreError('bad_backup', `Table ${name} in the backup does not match this version.`);
       insert = insertInto(name, tableColumns);
     },
     rows: async (rows) => void (await sql.unsafe(insert, [JSON.stringify(rows)])),

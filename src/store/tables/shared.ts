@@ -25,7 +25,7 @@ export function createChoices(database: Database): ChoiceStore {
           .onConflictDoUpdate({ target: choice.name, set: { value: present } })
           .returning(),
       );
-      if (row === undefined) throw new StoreError('database', 'The table choice keeps no row.');
+      if (row === undefined) throw new StoreError('database', 'Could not save to the table choice.');
       return row.value;
     },
   };
@@ -38,7 +38,7 @@ export async function readFanoutSecret(database: Database): Promise<FanoutSecret
     await orm.insert(fanoutSecret).values(fresh).onConflictDoNothing();
     return await orm.select().from(fanoutSecret).limit(1);
   });
-  if (row === undefined) throw new StoreError('database', 'The table fanout_secret keeps no row.');
+  if (row === undefined) throw new StoreError('database', 'Could not save to the table fanout_secret.');
   return { subject: row.subject, key: Buffer.from(row.key, 'base64') };
 }
 

@@ -61,7 +61,7 @@ it('makes a profile that is in use at once, and refuses a name that is taken, no
     expect([name, (await files.createProfile(name)).kind]).toEqual([name, 'refused']);
   for (let nth = 1; nth < MAX_PROFILES; nth += 1) await mkdir(path.join(folder, `p${nth}`));
   expect(problemsOf(await files.createProfile('more'))).toEqual([
-    `the name of the profile: more: there may be ${MAX_PROFILES} folders of profiles`,
+    `the name of the profile: more: there are already ${MAX_PROFILES} profile folders, the maximum`,
   ]);
 });
 

@@ -38,7 +38,7 @@ describeStore('what a turn says at its end', (databases) => {
     ['refusal', 'I will not.', /^I will not\.$/, 'filtered'],
     ['refusal', '', /^The model refused to answer\.$/, 'filtered'],
     ['length', 'One', /^One\n\n\*\(cut off: the answer reached its maximum length/, 'cut_off'],
-    ['length', '', /^The model reached its maximum length before it began/, 'cut_off'],
+    ['length', '', /^The model reached its maximum length before it started/, 'cut_off'],
   ] as const)(
     'tells an answer that ended with %s after "%s" as what it is',
     async (finishReason, text, told, reason) => {

@@ -75,7 +75,7 @@ describe('/parley', () => {
   it('reports that it could not be stored', async () => {
     setup.verdict = () => Promise.reject(new StoreError('unavailable', 'away', { retryable: true }));
     const answer = await answerOf(setup.slack.commands(channel, 'why?', ada));
-    expect(answer?.['text']).toContain('could not be stored');
+    expect(answer?.['text']).toContain('could not be saved');
   });
 });
 

@@ -99,7 +99,7 @@ describeGateway(
       expect((await parley(['schedule'], env)).stdout).toMatch(
         new RegExp(`^${id} {2}telegram:${ada} .*Tell me the news`, 'm'),
       );
-      expect(await schedule('list', `telegram:${bob}`)).toBe('There are no schedules.');
+      expect(await schedule('list', `telegram:${bob}`)).toBe('No schedules yet.');
       expect(await schedule('run', id)).toContain('due now');
       await expect
         .poll(() => telegram.screen(ada).join('\n'), WAIT)

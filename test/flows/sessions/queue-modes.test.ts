@@ -129,7 +129,7 @@ describeGateway('Queue modes', { telegram: true, discord: true }, (fixture) => {
     await vi.waitFor(() => {
       expect(fixture().discord.screen(room)).toEqual([
         'One answer for both.',
-        '(answered together with the message before)',
+        '(answered together with the previous message)',
       ]);
     }, WAIT);
   });

@@ -102,7 +102,10 @@ describeGateway('settings', { telegram: true, file: FILE, tools: [wait] }, (fixt
     telegram.says(stranger, 'and now?', stranger);
     await vi.waitFor(() => expect(telegram.screen(stranger).join()).toContain('echo: and now?'), WAIT);
     telegram.says(stranger, 'once more', stranger);
-    await vi.waitFor(() => expect(telegram.screen(stranger).join()).toContain('That was too fast'), WAIT);
+    await vi.waitFor(
+      () => expect(telegram.screen(stranger).join()).toContain('You are sending messages too fast'),
+      WAIT,
+    );
     await edit(FILE);
     await counts({ limits: { messagesPerMinute: 10, messagesAtOnce: 5 } });
     const before = telegram.screen(other).length;

@@ -122,7 +122,7 @@ describe('sessions with a gateway that flaps', () => {
     await isOver(clock);
     expect(gateway.counts.identifies).toBe(0);
     expect(wordedHealth(setup.channel).detail).toMatch(
-      /^Too many sessions .* resets the bot token past 1000; .* at 2026-01-0[12]T/,
+      /^Too many sessions .* resets the bot token after 1000; .* at 2026-01-0[12]T/,
     );
     expect(setup.log.join('')).toContain('discord_session_starts_exhausted');
     await setup.channel.stop();
