@@ -74,7 +74,9 @@ export const gatewayFile = z.strictObject({
       perUser: scheduleLimit(SCHEDULE_LIMITS.perUser).describe(
         'schedules that one person or token may have, across all chats',
       ),
-      total: scheduleLimit(SCHEDULE_LIMITS.total).describe('schedules of all; the last tenth is for owners'),
+      total: scheduleLimit(SCHEDULE_LIMITS.total).describe(
+        'schedules in total; the last tenth is reserved for owners',
+      ),
     })
     .prefault({}),
   limits: limitsRule.prefault({}),
@@ -86,7 +88,7 @@ export const gatewayFile = z.strictObject({
     )
     .default(AUTO)
     .describe(
-      'language in which the gateway itself speaks to people: `auto` = the language of each person’s app, else `en`, `de`, or one of the files in `languages/`; `/language` of a person wins',
+      'language in which the gateway itself speaks to people: `auto` = the language of each person’s app, else `en`, `de`, or one of the files in `languages/`; a person’s `/language` takes precedence',
     ),
   bindings: bindingsRule.describe('which profile and model answer where, see [Bindings](#bindings)'),
   mcp: mcpRule,
@@ -137,7 +139,7 @@ export const gatewayFile = z.strictObject({
         .max(200)
         .optional()
         .describe(
-          'model that turns texts into vectors, such as `nomic-embed-text` or `openai/text-embedding-3-small`: what is remembered is then found by meaning, too; unset = by words',
+          'embedding model, such as `nomic-embed-text` or `openai/text-embedding-3-small`: memories are then found by meaning, too; unset = by words',
         ),
     })
     .prefault({}),
