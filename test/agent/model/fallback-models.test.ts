@@ -23,7 +23,7 @@ describeStore('a model that cannot answer', (databases) => {
     ['quota_exceeded', 'has used up its quota'],
     ['timeout_first_chunk', 'does not start to answer'],
   ] as const)(
-    'is replaced by the next of the profile after %s, at once, and the next turn asks it first again',
+    'is replaced by the profile’s next model immediately after %s, and the next turn tries it first again',
     async (code, reason) => {
       const provider = new ScriptedProvider(
         down(code),

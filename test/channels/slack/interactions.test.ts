@@ -43,7 +43,7 @@ describe('/parley', () => {
     ]);
   });
 
-  it('is answered at once to the person alone; everyone sees that an answer was stopped', async () => {
+  it('is answered immediately, and only to that person; everyone sees that an answer was stopped', async () => {
     setup.verdict = () => Promise.resolve({ kind: 'handled', reply: 'Nothing is **running**.' });
     expect(await answerOf(setup.slack.commands(channel, 'help', ada))).toMatchObject({
       response_type: 'ephemeral',

@@ -174,7 +174,7 @@ describe('the connection to Slack', () => {
     expect(new Set(setup.received.map(({ id }) => id)).size).toBe(1);
   });
 
-  it('reports in the health that Socket Mode was switched off', async () => {
+  it('reports in its health that Socket Mode was turned off', async () => {
     await setup.start();
     setup.slack.socketMode.recycle('link_disabled');
     await vi.waitFor(

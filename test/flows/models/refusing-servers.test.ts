@@ -187,7 +187,7 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
     },
   );
 
-  it('tells a chat once what is left out', async () => {
+  it('notifies a chat once of what is left out', async () => {
     await ask('plain', 'hello', 'told');
     expect(await traceOf('told')).toContain('does not accept everything that I send. Left out: all tools.');
     await ask('plain', 'again', 'told');

@@ -116,7 +116,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
     await notices.end();
   });
 
-  it('only talks if it cannot call tools, promises none, and says so', async () => {
+  it('can only chat if it cannot call tools, promises none, and says so', async () => {
     await ask('talks', 'hello nobody');
     expect(await answering('talks')).toMatchObject({ configured: 'gone', from: 'gateway', tools: null });
     await say('talks', '/model plain');

@@ -150,7 +150,7 @@ describe.each(['embedded', 'postgres'] as const)('two workers on %s', (kind) => 
     },
   );
 
-  it('are separate nodes, and a killed one is restarted and loses nothing', async () => {
+  it('are separate nodes, and a killed one restarts without losing anything', async () => {
     await vi.waitFor(async () => expect(await live()).toEqual([':1', ':2']), LONG);
     ollama.answer({ text: 'Here after all.', hold: true }, { when: 'stay' });
     await call('/v1/sessions/http:workers/messages', { content: 'stay' });

@@ -162,7 +162,7 @@ describe('parley doctor on a broken setup', () => {
     expect(await complaints(env)).toMatch(/warning +Sandbox +tools\.enabled names exec, which .* is off\./);
   });
 
-  it('names 16: an embedded database that is incomplete, and 17: a TZ that names no zone', async () => {
+  it('names 16: an incomplete embedded database, and 17: a TZ that is not a time zone', async () => {
     await mkdir(path.join(home, 'pg'));
     await writeFile(path.join(home, 'pg', 'postmaster.opts'), '');
     const said = await complaints({ ...env, TZ: 'Mars/Phobos' });

@@ -88,7 +88,7 @@ describeGateway(
       expect(messages.map(({ seq }) => seq)).toEqual(Array.from({ length: more }, (_, at) => at + 1));
     });
 
-    it('have schedules, which run at once when an operator asks', async () => {
+    it('have schedules, which run immediately when an operator asks', async () => {
       const on = fixture();
       const { telegram, env } = on;
       telegram.says(ada, 'Hello', ada);

@@ -176,7 +176,7 @@ describeGateway('a group that shares the conversation of a person', SETTINGS, (f
       );
       expect(await fixture().store.surfaces.surface(group.address)).toBeUndefined();
       group.administrator('/link yes');
-      await seenIn(group, 'shares this conversation now');
+      await seenIn(group, 'now shares this conversation');
 
       const [known = '', answered = '', alone = ''] = ['May', 'We know', 'Only you'].map(
         (word) => `${word}, ${chat}.`,

@@ -58,8 +58,8 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     fixture().discord.says(channel, '/link yes', person);
     await seenOn(channel, 'Waiting for Telegram');
     says(chat, '/link yes');
-    await seen(chat, 'shares this conversation now');
-    await seenOn(channel, 'shares this conversation now');
+    await seen(chat, 'now shares this conversation');
+    await seenOn(channel, 'now shares this conversation');
     return { chat, channel, person };
   };
 
@@ -190,7 +190,7 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     expect((await fixture().call(`/v1/links/${code}`, foreign)).status).toBe(404);
     const answered = await fixture().call(`/v1/links/${code}`, { json: agree });
     expect(await answered.json()).toEqual({ state: 'joined' });
-    await seen(chat, 'shares this conversation now');
+    await seen(chat, 'now shares this conversation');
     const { surfaces } = await (await fixture().call(of('/surfaces'))).json();
     expect(surfaces.map(({ address }: { address: string }) => address)).toEqual([
       `http:page${chat}`,
@@ -233,7 +233,7 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     await seen(chat, 'Everyone in that group will read');
     fixture().telegram.press(GROUP, 'Join', chat);
     fixture().telegram.press(chat, 'Join', chat);
-    await seen(GROUP, 'shares this conversation now');
+    await seen(GROUP, 'now shares this conversation');
     says(chat, `say my birthday ${chat} again`);
     const shared = await fixture().modelCall(`birthday ${chat} again`);
     expect(JSON.stringify(shared.body.messages)).not.toContain('third of May');

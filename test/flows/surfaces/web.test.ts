@@ -47,7 +47,7 @@ describeGateway('codes that are entered on the web', SETTINGS, (fixture) => {
     expect(await waiting.json()).toEqual({ state: 'waiting' });
     expect(await (await fixture().call(of(page, '/surfaces'))).json()).toEqual({ surfaces: [], asks: null });
     says(chat, '/link yes');
-    await seen(chat, 'shares this conversation now');
+    await seen(chat, 'now shares this conversation');
     fixture().ollama.answer({ text: `To the web, ${chat}.` }, { when: `from the web ${chat}` });
     fixture().ollama.answer({ text: `To Telegram, ${chat}.` }, { when: `from Telegram ${chat}` });
     await fixture().post(page, `from the web ${chat}`);
@@ -108,7 +108,7 @@ describeGateway('codes that are entered on the web', SETTINGS, (fixture) => {
       const { asks } = await (await enter(page, await codeOn(chat))).json();
       await fixture().call(`/v1/links/${asks.id}`, { json: { session: `http:${page}`, agree: true } });
       says(chat, '/link yes');
-      await seen(chat, 'shares this conversation now');
+      await seen(chat, 'now shares this conversation');
     }
     await fixture().call(of(page, `/surfaces/http:${page}`), { method: 'DELETE' });
     for (const chat of [first, second]) await seen(chat, 'This chat is separate again');

@@ -243,7 +243,7 @@ describe('a restart after Discord has forgotten the session', () => {
 });
 
 describe('a gateway that keeps offering to resume (op 9, resumable)', () => {
-  it('is retried once per connection and a few times in all; then a new session begins', async () => {
+  it('is retried once per connection and a few times in total; then a new session starts', async () => {
     await setup.start();
     await isKept();
     const { gateway } = setup.discord;
@@ -256,7 +256,7 @@ describe('a gateway that keeps offering to resume (op 9, resumable)', () => {
   });
 });
 
-describe('a bot whose Message Content Intent is switched off (close code 4014)', () => {
+describe('a bot whose Message Content Intent is turned off (close code 4014)', () => {
   let room: FakeChannel;
   beforeEach(async () => {
     setup.discord.gateway.messageContentAllowed = false;

@@ -166,7 +166,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
     });
   });
 
-  it('loads the commands when the user begins the first one', async () => {
+  it('loads the commands when the user starts to type the first one', async () => {
     await openSignedIn();
     expect(asked).not.toContain('GET /v1/commands 200');
     await write(tab.page, '/status');

@@ -58,7 +58,7 @@ describePage('acting on a conversation', (tab) => {
   it('sends an edited question in a new chat, which knows what came before it', async () => {
     await write(tab.page, 'my name is Ann');
     await shows('my name is Ann', 'echo: my name is Ann');
-    const edit = { name: 'Edit and send in a new chat' };
+    const edit = { name: 'Edit and send in another chat' };
     await tab.page.getByRole('button', edit).waitFor();
     // An answer that has grown to its end is on screen before the page has read what is stored of its turn.
     const stored = Promise.withResolvers<void>();
@@ -89,7 +89,7 @@ describePage('acting on a conversation', (tab) => {
       await tab.page.locator('.md', { hasText: `echo: ${text}` }).waitFor();
     }
     await tab.screenshot('phone');
-    await tab.page.getByRole('button', { name: 'Continue from here in a new chat' }).first().click();
+    await tab.page.getByRole('button', { name: 'Continue from here in another chat' }).first().click();
     await shows('one', 'echo: one');
     await write(tab.page, 'three');
     await shows('one', 'echo: one', 'three', 'echo: three');

@@ -43,7 +43,7 @@ describePage('linked chats', (tab) => {
     await dialog().getByRole('button', { name: 'Join' }).click();
     await dialog().getByText('to confirm').waitFor();
     says(chat, '/link yes');
-    await seen(chat, 'shares this conversation now');
+    await seen(chat, 'now shares this conversation');
     await dialog().getByRole('listitem').filter({ hasText: 'Telegram (private chat' }).waitFor();
     await tab.screenshot('linked-list');
     await dialog().getByRole('button', { name: 'Close' }).click();

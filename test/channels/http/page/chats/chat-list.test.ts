@@ -65,7 +65,7 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await list.getByText('No chats yet.').waitFor();
   });
 
-  it('marks at once what is running in other chats, and what is new in them once it has ended', async () => {
+  it('immediately marks what is running in other chats, and what is new in them afterwards', async () => {
     await fixture.open();
     (await fixture.ask('here')).end();
     const list = tab.page.getByRole('navigation', { name: 'Your chats' });
