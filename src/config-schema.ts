@@ -39,11 +39,11 @@ export const gatewayEnvironment = z.object({
     .string()
     .min(1)
     .default('./.parley')
-    .describe('folder with everything that is kept: `config.json`, database, workspaces, profiles'),
+    .describe('folder for all data: `config.json`, database, workspaces, profiles'),
   GATEWAY_TOKEN: ownToken
     .optional()
     .describe(
-      'an admin token of your own choice instead of the generated one: random, at least 32 characters, 10 of them different (`openssl rand -hex 32`); another value, or none, kills the one before at the next start',
+      'an admin token of your own choice instead of the generated one: random, at least 32 characters, 10 of them different (`openssl rand -hex 32`); changing or removing it revokes the previous token at the next start',
     ),
   DATABASE_URL: z
     .string()
@@ -56,7 +56,7 @@ export const gatewayEnvironment = z.object({
     .max(1_000)
     .optional()
     .describe(
-      'password for `DATABASE_URL`, which then names none: any characters, as they are; in an address they would have to be percent-encoded',
+      'password for `DATABASE_URL`, which must then contain none; written as it is, without percent-encoding',
     ),
   NATS_URL: z
     .string()
@@ -77,21 +77,23 @@ export const gatewayEnvironment = z.object({
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      '`true` sends prompts with the traces: of each attempt the newest one, cut, without secrets of the configuration. Whoever reads the collector then reads conversations',
+      '`true` sends prompts with the traces: the newest one of each attempt, shortened and without configured secrets. Anyone who can read the collector can then read conversations',
     ),
   OLLAMA_HOST: z.string().min(1).default('http://127.0.0.1:11434').describe('address of Ollama'),
   OPENAI_BASE_URL: httpUrl
     .optional()
     .describe(
-      'any OpenAI-compatible server (llama-server, vLLM, …), instead of Ollama or beside it: the address where its API begins, usually ending in `/v1`',
+      'any OpenAI-compatible server (llama-server, vLLM, …), instead of Ollama or in addition to it: base address of its API, usually ending in `/v1`',
     ),
-  OPENAI_API_KEY: apiKey.optional().describe("its key, where it needs one; alone it means OpenAI's own API"),
+  OPENAI_API_KEY: apiKey
+    .optional()
+    .describe('its key, if it needs one; without an address, the key of OpenAI itself'),
   MODEL: z
     .string()
     .refine((model) => !model.endsWith('/'), 'must name a model')
     .optional()
     .describe(
-      'name of the default model, see [Model servers](#model-servers); unset = the first one that answers chats, of the server that `OPENAI_BASE_URL` names, else of the default server; it stays while it is there',
+      'name of the default model, see [Model servers](#model-servers); unset = the first chat model of the server that `OPENAI_BASE_URL` names, else of the default server, which is kept while it exists',
     ),
   BRAVE_API_KEY: z
     .string()
@@ -174,7 +176,9 @@ export const gatewayFile = z.strictObject({
       perUser: scheduleLimit(SCHEDULE_LIMITS.perUser).describe(
         'schedules that one person or token may have, across all chats',
       ),
-      total: scheduleLimit(SCHEDULE_LIMITS.total).describe('schedules of all; the last tenth is for owners'),
+      total: scheduleLimit(SCHEDULE_LIMITS.total).describe(
+        'schedules in total; the last tenth is reserved for owners',
+      ),
     })
     .prefault({}),
   limits: limitsRule.prefault({}),
@@ -186,7 +190,7 @@ export const gatewayFile = z.strictObject({
     )
     .default(AUTO)
     .describe(
-      'language in which the gateway itself speaks to people: `auto` = the language of each person’s app, else `en`, `de`, or one of the files in `languages/`; `/language` of a person wins',
+      'language in which the gateway itself speaks to people: `auto` = the language of each person’s app, else `en`, `de`, or one of the files in `languages/`; a person’s `/language` takes precedence',
     ),
   bindings: bindingsRule.describe('which profile and model answer where, see [Bindings](#bindings)'),
   mcp: mcpRule,
@@ -237,7 +241,7 @@ export const gatewayFile = z.strictObject({
         .max(200)
         .optional()
         .describe(
-          'model that turns texts into vectors, such as `nomic-embed-text` or `openai/text-embedding-3-small`: what is remembered is then found by meaning, too; unset = by words',
+          'embedding model, such as `nomic-embed-text` or `openai/text-embedding-3-small`: memories are then found by meaning, too; unset = by words',
         ),
     })
     .prefault({}),

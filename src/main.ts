@@ -74,7 +74,7 @@ export async function run(options: RunOptions = {}): Promise<void> {
 }
 
 function tellToken(token: string): void {
-  process.stdout.write(`\nYour token, shown only this once (it may do everything):\n\n  ${token}\n\n`);
+  process.stdout.write(`\nYour token (shown only once, full admin access):\n\n  ${token}\n\n`);
 }
 
 function endOnSignals(gateway: Gateway, log: Log): void {

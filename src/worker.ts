@@ -74,7 +74,7 @@ export function speaksForAll(): boolean {
 
 /** What a terminal shows of a link that signs in; '' without one. */
 export function linkLine(link: string | undefined): string {
-  return link === undefined ? '' : `Sign in once, within ten minutes:  ${link}\n`;
+  return link === undefined ? '' : `Sign-in link (works once, for ten minutes):  ${link}\n`;
 }
 
 /** Tells the supervisor that this worker is ready. False when there is none. */

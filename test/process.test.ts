@@ -63,7 +63,7 @@ describe('the process', () => {
     expect(end.stderr).toContain('GATEWAY_HOME');
   });
 
-  it('refuses a second process on the home at once, naming the first', async () => {
+  it('immediately refuses a second process on the home, naming the first', async () => {
     const first = await startGatewayProcess({ GATEWAY_HOME: home, OLLAMA_HOST: NO_MODEL });
     const second = startParley(['start'], { GATEWAY_HOME: home, PORT: '0', OLLAMA_HOST: NO_MODEL });
     expect(await second.ended).toBe(1);
@@ -119,7 +119,7 @@ describe('the process', () => {
     expect(await gateway.ended).toBe(0);
   });
 
-  it('exits at once on a second SIGTERM', async () => {
+  it('exits immediately on a second SIGTERM', async () => {
     const model = await startFakeOllama({ fallback: { text: 'word '.repeat(400), perSecond: 10 } });
     onTestFinished(() => model.close());
     const gateway = await startGatewayProcess({

@@ -16,7 +16,7 @@ export const SNOWFLAKE = /^\d{1,20}$/;
 export const settings = z.strictObject({
   editIntervalMs: editInterval(
     1_200,
-    'least milliseconds between two edits of a growing answer in one channel or thread',
+    'minimum milliseconds between two edits of a growing answer in one channel or thread',
   ),
   burst: z
     .int()
@@ -30,7 +30,7 @@ export const settings = z.strictObject({
     .min(1)
     .max(100)
     .default(5)
-    .describe('most messages and edits in one channel or thread in any five seconds'),
+    .describe('maximum messages and edits in one channel or thread in any five seconds'),
   reservedForFinals: z.int().min(0).max(100).default(1).describe('how many of both only final texts may use'),
   /** Discord allows a bot fifty calls a second; some of them do not come from answers. */
   callsPerSecond: paceSettings(
@@ -55,7 +55,7 @@ export const settings = z.strictObject({
       channels: z
         .record(z.string().regex(SNOWFLAKE), z.boolean())
         .default({})
-        .describe('the same for single channels, by their ids; wins'),
+        .describe('the same for single channels, by their ids; takes precedence'),
     })
     .prefault({}),
 });

@@ -138,7 +138,7 @@ class DiscordChannel implements Channel {
       this.#botId = user.id;
       return { id: user.id, name: user.username };
     }
-    throw channelUnavailable('Discord did not say who the bot token belongs to; asking again later.');
+    throw channelUnavailable('Discord did not say whose bot token this is; asking again later.');
   }
 
   async isAdmin(place: Place, senderId: string): Promise<boolean> {

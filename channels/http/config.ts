@@ -25,13 +25,13 @@ export const settings = z.strictObject({
     .max(100)
     .default([])
     .describe(
-      'addresses or networks of proxies in front of the gateway, such as `["10.0.0.2"]`; only of these is `X-Forwarded-For` trusted, for limits per address, and the header of `proxySignIn`',
+      'addresses or networks of proxies in front of the gateway, such as `["10.0.0.2"]`; only these are trusted with `X-Forwarded-For`, for limits per address, and with the header of `proxySignIn`',
     ),
   /** Admins have no such limits, and a reserve of what all share. */
   limits: z
     .strictObject({
       socketsPerAddress: limit(2_048, 'connections of one address that have carried no valid token'),
-      socketsPerToken: limit(2_048, 'connections of one token; past it, idle ones close'),
+      socketsPerToken: limit(2_048, 'connections of one token; beyond that, idle ones are closed'),
       streamsPerToken: limit(1_024, 'open streams of one token'),
       /** Completions without a session count as well. */
       turnsPerToken: limit(128, 'sessions of one token that may have a running turn at a time'),

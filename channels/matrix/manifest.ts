@@ -25,7 +25,7 @@ export const manifest = defineChannel({
   settings: z.strictObject({
     editIntervalMs: editInterval(
       2_000,
-      'least milliseconds between two edits of a growing answer in one room',
+      'minimum milliseconds between two edits of a growing answer in one room',
     ),
     burst: z.int().min(2).max(100).default(5).describe('events that may go out at once in a room'),
     /** Synapse's `rc_message` by default. */

@@ -33,7 +33,7 @@ export const manifest = defineChannel({
   settings: z.strictObject({
     editIntervalMs: editInterval(
       1_500,
-      'least milliseconds between two edits of a growing answer in one channel',
+      'minimum milliseconds between two edits of a growing answer in one channel',
     ),
     burst: z
       .int()

@@ -27,7 +27,9 @@ export const manifest = defineChannel({
       .string()
       .regex(/^[\w-]{16,256}$/, 'must be 16 to 256 of A-Z, a-z, 0-9, _ and -')
       .optional()
-      .describe('what Telegram proves itself with at the webhook; one is made from the bot token by default'),
+      .describe(
+        'secret that Telegram sends with each webhook request; by default, it is derived from the bot token',
+      ),
   }),
   settings: z.strictObject({
     webhook: z
@@ -35,7 +37,7 @@ export const manifest = defineChannel({
         url: z
           .url({ protocol: /^https?$/, error: 'must be an https URL' })
           .describe(
-            'public address of the gateway, to which Telegram then posts updates; without it the gateway asks for them',
+            'public address of the gateway, to which Telegram then posts updates; without it, the gateway polls for them',
           ),
       })
       .optional(),
@@ -44,7 +46,7 @@ export const manifest = defineChannel({
       .strictObject({
         private: editInterval(
           1_100,
-          'least milliseconds between two edits of a growing answer in a private chat',
+          'minimum milliseconds between two edits of a growing answer in a private chat',
         ),
         group: editInterval(3_000, 'the same in a group, where Telegram takes twenty messages a minute'),
       })
@@ -61,7 +63,7 @@ export const manifest = defineChannel({
       .describe(
         'answers with a table, a formula, tasks or details, and those of more than 4,096 characters, are sent as one rich message where Telegram accepts it',
       ),
-    draftIntervalMs: editInterval(1_100, 'least milliseconds between two drafts in a private chat'),
+    draftIntervalMs: editInterval(1_100, 'minimum milliseconds between two drafts in a private chat'),
     /** Telegram's FAQ allows "short bursts". One call of the burst is restored per interval. */
     burst: z
       .strictObject({
@@ -97,7 +99,7 @@ export const manifest = defineChannel({
       .min(1)
       .max(1_000)
       .default(20)
-      .describe('most messages and edits in one group in any minute'),
+      .describe('maximum messages and edits in one group in any minute'),
     /** Telegram's FAQ names a limit of about thirty messages per second for a bot; some bots are refused from twenty on. */
     callsPerSecond: z
       .strictObject({

@@ -82,7 +82,7 @@ async function refuseWithin(home: string, file: string): Promise<void> {
   if (inside[0] === '..') return;
   const folder = path.join(home, BACKUPS_FOLDER);
   if (inside.length < 2 || inside[0] !== BACKUPS_FOLDER)
-    throw new GatewayError('usage', `Within GATEWAY_HOME, backups belong in its folder ${folder}.`);
+    throw new GatewayError('usage', `Inside GATEWAY_HOME, write backups to the folder ${folder}.`);
   await makeFolder(path.dirname(file));
 }
 
@@ -187,7 +187,7 @@ function refuseOther({ version, migrations }: BackupRecord & { type: 'head' }): 
   if (migrations.join() === knownMigrations().join()) return;
   throw new GatewayError(
     'bad_backup',
-    `The backup was made by Parley ${version}, whose tables are not those of this version (${packageFile.version}). ` +
+    `The backup was made by Parley ${version}, whose tables differ from those of this version (${packageFile.version}). ` +
       'Restore it with that version, then update.',
   );
 }

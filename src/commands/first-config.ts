@@ -18,7 +18,7 @@ const HEAD = `// Settings of Parley; docs/configuration.md explains all. Tokens 
 {
   "$schema": "./config.schema.json",
 
-  // The defaults follow as comments: remove the two slashes before what you change.
+  // What follows are the defaults, as comments: uncomment a line (remove the slashes) to set it.
 `;
 
 /** The text: it means the same as an empty file. */

@@ -59,7 +59,7 @@ export async function initCommand(
   const current = usable(environment);
   const decisions: Decisions = { variables: {}, fields: [] };
   const dialogue: InitDialogue = { flags, environment, dialog, decisions, current };
-  dialog.say(`Parley is set up in ${current.home}. An empty answer takes the value in brackets.`);
+  dialog.say(`Parley is set up in ${current.home}. Press Enter to keep the value in brackets.`);
   await chooseModel(dialogue);
   for (const manifest of optional) await chooseChannel(dialogue, manifest);
   await chooseTimeZone(dialogue);
@@ -115,7 +115,7 @@ async function chooseModel(dialogue: InitDialogue): Promise<void> {
   const model =
     typeof pull === 'string'
       ? pull
-      : await answer(dialogue, 'model', 'Model (another name is fetched)', currentModel);
+      : await answer(dialogue, 'model', 'Model (type another name to download it)', currentModel);
   if (
     !names.some((name) => [model, `${model}:latest`].includes(name)) &&
     ollama &&
@@ -127,7 +127,7 @@ async function chooseModel(dialogue: InitDialogue): Promise<void> {
 }
 
 async function pullWithProgress(baseUrl: string, model: string, dialog: Dialog): Promise<void> {
-  dialog.say(`Fetching ${model}…`);
+  dialog.say(`Downloading ${model}…`);
   await pullModel(baseUrl, model, (status, percent) =>
     dialog.progress(percent === undefined ? status : `${status} ${percent} %`),
   );
@@ -169,8 +169,8 @@ async function chooseChannel(dialogue: InitDialogue, manifest: ChannelManifest):
   const isSet = environment[needs] !== undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const question = isSet
-      ? `Another token for ${label} (${needs} is set)`
-      : `Token of a bot on ${label} (none: off)`;
+      ? `New ${label} bot token (empty to keep ${needs})`
+      : `${label} bot token (empty to skip)`;
     const token = await answer(dialogue, flagOf(needs), question, '');
     if (token === '') break;
     const variables: Record<string, string> = { [needs]: token };
@@ -189,7 +189,7 @@ async function chooseChannel(dialogue: InitDialogue, manifest: ChannelManifest):
   const owner = await answer(
     dialogue,
     `${name}-owner`,
-    `Your user id on ${label} (none: pair by a code)`,
+    `Your ${label} user id (empty to pair with a code)`,
     '',
   );
   if (owner === '') return;

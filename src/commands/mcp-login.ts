@@ -21,14 +21,12 @@ export function mcpLoginCommand(
   return async (_store, { home, mcpServers }) => {
     const logins = createLogins(loginsFolder(home), writeWhole);
     if (verb === 'logout')
-      return logins.remove(name)
-        ? `The sign-in at ${name} is forgotten.`
-        : `No one has signed in at ${name}.`;
+      return logins.remove(name) ? `Signed out of ${name}.` : `Nobody is signed in to ${name}.`;
     const url = addressOf(mcpServers, name);
     const service = createServiceFetch();
     const isTerminal = process.stdin.isTTY;
     const late = new AbortController();
-    const tooLate = `No one has signed in within ${LOGIN_MS / 60_000} minutes: run it again.`;
+    const tooLate = `Nobody signed in within ${LOGIN_MS / 60_000} minutes: run the command again.`;
     const timer = setTimeout(() => late.abort(new GatewayError('timeout', tooLate)), LOGIN_MS);
     const dialog = openDialog(isTerminal ? process.stdin : undefined, process.stdout);
     try {
@@ -41,7 +39,7 @@ export function mcpLoginCommand(
       dialog.close();
       await service.close();
     }
-    return `Signed in at ${name}. A running gateway connects within seconds.`;
+    return `Signed in to ${name}. A running gateway connects within seconds.`;
   };
 }
 

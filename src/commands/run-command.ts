@@ -247,7 +247,10 @@ function pageUrl({ env }: Config): string {
   const variables = new Map<string, unknown>(Object.entries(env));
   const [host, port] = [String(variables.get('HOST')), Number(variables.get('PORT'))];
   if (port === 0)
-    throw new GatewayError('no_port', 'PORT=0 takes another port at each start: set PORT to a number.');
+    throw new GatewayError(
+      'no_port',
+      'PORT=0 uses a different port at each start: set PORT to a fixed number.',
+    );
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }

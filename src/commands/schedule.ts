@@ -60,13 +60,13 @@ function schedulesOf(store: HomeStore, config: Config): Schedules {
 }
 
 function listed(rows: readonly ScheduleRecord[], config: Config, store: HomeStore): string {
-  if (rows.length === 0) return 'There are no schedules.';
+  if (rows.length === 0) return 'No schedules yet.';
   const schedules = schedulesOf(store, config);
   const lines = rows.map(({ id, session, creatorId, ...row }) => {
     const description = schedules.describe({ id, session, creatorId, ...row });
     return escapeControls(clipEnd(`${id}  ${session}  by ${creatorId}  ${oneLine(description)}`, LINE_CHARS));
   });
-  return [...lines, `It is ${schedules.moment(new Date())} now.`].join('\n');
+  return [...lines, `It is now ${schedules.moment(new Date())}.`].join('\n');
 }
 
 interface AddRequest {
@@ -106,7 +106,7 @@ async function personOf(store: HomeStore, config: Config, session: Address): Pro
   if (ids?.privacyOf?.(chatId) === 'private' && isId(chatId, ids.userId)) return `${channel}:${chatId}`;
   throw new GatewayError(
     'usage',
-    `Say whose rights count in ${session}: --as ${channel}:USER_ID (in a group, an owner).`,
+    `Say who it runs for in ${session}: --as ${channel}:USER_ID (in a group, an owner).`,
   );
 }
 
@@ -127,7 +127,7 @@ async function history(store: HomeStore, config: Config, id: string): Promise<st
     const trace = turn === undefined ? '' : `  ${PARLEY} trace ${turnId}`;
     return `due ${schedules.moment(dueAt)}, at ${schedules.moment(at)}${end}: ${result}${trace}`;
   });
-  if (lines.length === 0) return `${description}\nIt has not run yet.`;
+  if (lines.length === 0) return `${description}\nNo runs yet.`;
   const rest = lines.length === MAX_RUNS_KEPT ? [`Only the newest ${MAX_RUNS_KEPT} are kept.`] : [];
   return [description, ...lines.map((line) => escapeControls(line)), ...rest].join('\n');
 }

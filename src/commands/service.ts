@@ -155,7 +155,7 @@ function install({ file, text, begin }: Supervised, machine: Machine, replace: b
       `${file} is there and differs from what this version writes: --replace overwrites it, --print shows the new one.`,
     );
   if (oldText !== text) write(file, text);
-  const outcome = oldText === text ? `${file} is as it should be.` : `Written: ${file}`;
+  const outcome = oldText === text ? `${file} is up to date.` : `Written: ${file}`;
   return [outcome, ...buildProblem(machine), 'Next:', ...begin.map((line) => `  ${line}`)].join('\n');
 }
 
@@ -187,7 +187,7 @@ function uninstall(
   const command = [program, ...args].join(' ');
   const stop = run(program, ...args);
   if (stop === undefined) throw unsupported(`${program} is not there, so the service cannot be stopped.`);
-  const outcome = stop.ok ? `Stopped: ${command}` : `It did not run (${command}: ${stop.output}).`;
+  const outcome = stop.ok ? `Stopped: ${command}` : `It was not running (${command}: ${stop.output}).`;
   try {
     rmSync(file);
   } catch (error) {
@@ -207,7 +207,10 @@ function status({ file, state: [program, ...args] }: Supervised, { run }: Machin
   const answer = run(program, ...args);
   const runs = answer?.ok === true;
   const reason = answer?.output.split('\n')[0] ?? `${program} is not there`;
-  return { text: `Installed: ${file}\n${runs ? 'It runs.' : `It does not run (${reason}).`}`, ok: runs };
+  return {
+    text: `Installed: ${file}\n${runs ? 'It is running.' : `It is not running (${reason}).`}`,
+    ok: runs,
+  };
 }
 
 /** Throws `GatewayError('unreadable')`. */

@@ -79,7 +79,7 @@ function textOf({ version, home, store, counts, nodes, letters }: Status): strin
 }
 
 function nodeLines({ instance, version = 'unknown', leaseMs, status }: LiveNode): string[] {
-  const lease = `counts as dead in ${Math.ceil(leaseMs / 1_000)} s unless it renews its lease`;
+  const lease = `renews its lease within ${Math.ceil(leaseMs / 1_000)} s`;
   const head = line('node', `${instance}, version ${version}, ${lease}`);
   if (status === undefined) return [head, line('  page', 'not yet: it is starting, or of an older version')];
   const channels = Object.entries(status.channels).map(([name, { state, detail, notice }], index) => {

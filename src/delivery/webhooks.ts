@@ -277,7 +277,7 @@ const webhookRule = z.strictObject({
       ),
     )
     .min(1)
-    .describe('which: `message_received`, `turn_ended`, `approval_needed`, `approval_decided`'),
+    .describe('which events: `message_received`, `turn_ended`, `approval_needed`, `approval_decided`'),
   secretEnv: variableName().describe(
     'the environment variable with the secret that posts are signed with, at least 16 characters',
   ),
@@ -286,7 +286,7 @@ const webhookRule = z.strictObject({
     .min(1)
     .max(MAX_SESSIONS)
     .optional()
-    .describe('only these sessions; `http:team-*` = all that begin so'),
+    .describe('only these sessions; `http:team-*` = all that start like this'),
   content: z.boolean().default(false).describe('post the texts of messages and answers, too'),
   private: z
     .boolean()

@@ -23,7 +23,7 @@ export const limitsRule = z.strictObject({
     .describe(
       'messages that one person may write in a minute; owners, and callers over HTTP, have no such limit',
     ),
-  messagesAtOnce: z.int().min(1).max(1_000).default(5).describe('of these, how many at once'),
+  messagesAtOnce: z.int().min(1).max(1_000).default(5).describe('how many of these may arrive at once'),
 });
 
 export type IntakeLimits = z.infer<typeof limitsRule>;

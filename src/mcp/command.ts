@@ -22,7 +22,7 @@ export async function mcpCommand(
   return reports
     .map(({ instance, servers }) => {
       const title = reports.length === 1 ? [] : [`Gateway ${instance}:`];
-      const lines = servers.length === 0 ? ['It has no MCP servers.'] : servers.flatMap(serverLines);
+      const lines = servers.length === 0 ? ['No MCP servers are configured.'] : servers.flatMap(serverLines);
       return [...title, ...lines].join('\n');
     })
     .join('\n\n');

@@ -37,7 +37,7 @@ const server = z
       .record(z.string().regex(VARIABLE, 'is not the name of a variable'), value)
       .optional()
       .describe(
-        "its variables; of the gateway's own it gets `PATH`, `HOME`, `TMPDIR`, `LANG`, `LC_ALL` and `TZ`",
+        "its variables; from the gateway's own it gets `PATH`, `HOME`, `TMPDIR`, `LANG`, `LC_ALL` and `TZ`",
       ),
     cwd: z
       .string()
@@ -61,7 +61,7 @@ const server = z
       .array(z.string().min(1).max(128))
       .max(200)
       .optional()
-      .describe("the only tools that are taken, by the server's own names; unset = all"),
+      .describe("the only tools to use, by the server's own names; unset = all"),
     timeoutMs: z
       .int()
       .min(1_000)

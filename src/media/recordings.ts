@@ -130,7 +130,7 @@ export function createReadInline({ reader, settings, transcriber }: MediaContext
     if (!isSpeech('file', read.mimeType))
       throw unreadable(name, `it is ${read.mimeType}, which holds neither text, a picture nor sound`);
     const speech = await listenTo(transcriber, bytes, name, read.mimeType, signal);
-    if (speech.spoken === undefined) throw unreadable(name, speech.problem ?? 'nothing is said in it');
+    if (speech.spoken === undefined) throw unreadable(name, speech.problem ?? 'no speech was found in it');
     return { name, spoken: speech.spoken };
   };
 }

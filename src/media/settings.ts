@@ -64,7 +64,7 @@ export const speechRule = z.strictObject({
   format: z
     .enum(['opus', 'mp3'], { error: 'must be "opus" or "mp3"' })
     .default('opus')
-    .describe('what it is asked for: `opus` or `mp3`'),
+    .describe('audio format: `opus` or `mp3`'),
   apiKeyEnv: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
@@ -115,7 +115,7 @@ export const transcriptionRule = z.strictObject({
     .string()
     .regex(/^[a-z]{2,3}$/, 'must be a code of two or three letters such as de')
     .optional()
-    .describe('what people speak, such as `de`; otherwise the server finds out'),
+    .describe('language of the recordings, such as `de`; unset = the server detects it'),
   maxMinutes: z.int().min(1).max(600).default(30).describe('longer recordings are not transcribed'),
 });
 

@@ -126,7 +126,7 @@ async function list(
   { limit, archived }: { limit: number; archived: boolean },
 ): Promise<string> {
   const sessions = await ledger.listSessions({ limit: limit + 1, archived });
-  if (sessions.length === 0) return archived ? 'No session is archived.' : 'There are no sessions yet.';
+  if (sessions.length === 0) return archived ? 'No archived sessions.' : 'There are no sessions yet.';
   const lines = sessions.slice(0, limit).map(({ key, title, preview, state, updatedAt, pinned }) => {
     const name = clipEnd(oneLine(title ?? preview), SHOWN_CHARS);
     return escapeControls(

@@ -167,7 +167,9 @@ function chatRules(ids: ChannelIds) {
   const observe = z
     .boolean()
     .optional()
-    .describe('keep the last messages without a mention, for the next answer; `/observe` of an owner wins');
+    .describe(
+      'keep the last messages without a mention, for the next answer; an owner’s `/observe` takes precedence',
+    );
   return z.strictObject({
     dm: z
       .enum(['pairing', 'allowlist', 'open'])

@@ -79,7 +79,7 @@ export function settingsFor<Kind extends string>(kind: Kind) {
       .min(1)
       .max(1_024)
       .default(DEFAULT_CONCURRENCY)
-      .describe('concurrent calls to the server; more wait, fair over sessions'),
+      .describe('concurrent calls to the server; further ones wait, and sessions take turns'),
   });
 }
 

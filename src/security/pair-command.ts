@@ -42,7 +42,7 @@ export async function pairCommand(
     checkId(channels, first, second, ['chatId']);
     const { ids, label } = channels.find(({ name }) => name === first) ?? {};
     if (ids?.memberships !== true)
-      throw new GatewayError('usage', `People on ${label} belong to no ${action} that could be allowed.`);
+      throw new GatewayError('usage', `People on ${label} have no ${action} that could be allowed.`);
     await access.addGrant(first, action, second);
     const who = action === 'guild' ? `Everyone in the ${first} guild` : `Everyone with the ${first} role`;
     return `${who} ${second} is answered in all its channels, when they mention the bot.`;

@@ -116,16 +116,13 @@ export function signInsCommand(args: readonly string[]): (store: SignInStore) =>
   if (action !== 'revoke' || id === undefined || more.length > 0) throw new GatewayError('usage', LIST_USAGE);
   return async (store) => {
     if (await store.endSignIn(id)) return `Signed out: ${escapeControls(id)}.`;
-    throw new GatewayError(
-      'unknown_sign_in',
-      `No browser is signed in under that id. See: ${PARLEY} sign-ins`,
-    );
+    throw new GatewayError('unknown_sign_in', `No signed-in browser has that id. See: ${PARLEY} sign-ins`);
   };
 }
 
 async function listed(store: SignInStore): Promise<string> {
   const rows = await store.signIns({});
-  if (rows.length === 0) return 'No browser is signed in by a link.';
+  if (rows.length === 0) return 'No browsers are signed in with a link.';
   const lines = rows.map(({ id, tokenId, proxyUser, client, createdAt, expiresAt, lastUsedAt }) => {
     const user = proxyUser === undefined ? '' : `  ${proxyUser} (by the proxy)`;
     const lastUse = lastUsedAt === undefined ? '' : `, last used ${lastUsedAt.toISOString()}`;

@@ -96,7 +96,7 @@ function readLife(text: string): number | null {
 }
 
 function listTokens(rows: readonly TokenRecord[]): string {
-  if (rows.length === 0) return 'There are no tokens.';
+  if (rows.length === 0) return 'No tokens.';
   return rows
     .map(({ tokenId, name, scopes, origin, createdAt, lastUsedAt, expiresAt, expired }) => {
       const lastUse = lastUsedAt === undefined ? 'never used' : `used ${stamp(lastUsedAt)}`;
@@ -124,7 +124,7 @@ async function create(
   const life = expiresInMs === undefined || expiresInMs === null ? {} : { expiresInMs };
   const token = await access.putToken({ hash: hashSecret(secret), name, scopes, ...life });
   const until = token.expiresAt === undefined ? '' : `, until ${stamp(token.expiresAt)}`;
-  return `Token "${oneLine(name)}" (${scopes.join(', ')}${until}), shown only this once:\n\n  ${secret}\n`;
+  return `Token "${oneLine(name)}" (${scopes.join(', ')}${until}), shown only once:\n\n  ${secret}\n`;
 }
 
 /** Without an id: the generated first one. Its sessions, schedules and memories stay with it. */
@@ -158,7 +158,7 @@ async function rotate(
   }
   const dead = 'The old one stops working within a second.';
   if (token.origin === 'cli') {
-    return `The new secret of "${oneLine(token.name)}", shown only this once:\n\n  ${secret}\n\n${dead}`;
+    return `The new secret of "${oneLine(token.name)}" (shown only once):\n\n  ${secret}\n\n${dead}`;
   }
   await writeTokenFile(home, secret);
   return `The new token is in ${tokenFile(home)}. ${dead}`;
@@ -177,7 +177,7 @@ async function change(
   }
   const token = await access.changeToken(tokenId, { scopes, expiresInMs });
   if (token === undefined) throw unknownToken(tokenId);
-  return `Changed; it counts within a second.\n${listTokens([token])}`;
+  return `Changed; it takes effect within a second.\n${listTokens([token])}`;
 }
 
 /** Its secret, rights, sessions and memories stay; `proxySignIn` names tokens by their name. */

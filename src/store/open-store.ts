@@ -142,7 +142,7 @@ function announceLeaving(lock: HomeLock | undefined, log: Log): void {
  */
 async function socketOfHolder({ home, progress }: StoreOptions): Promise<string | undefined> {
   const deadline = performance.now() + ATTACH_WAIT_MS;
-  progress?.step(`Waiting for the gateway of GATEWAY_HOME ${home} to open its database…`);
+  progress?.step(`Connecting to the running gateway of GATEWAY_HOME ${home}…`);
   for (;;) {
     const holder = await liveHolder(home);
     if (holder === undefined || holder.socketPath !== undefined) return holder?.socketPath;

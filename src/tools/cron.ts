@@ -129,5 +129,5 @@ async function remove(schedules: Schedules, { id }: Args, ctx: ToolContext): Pro
 }
 
 function nowLine(schedules: Schedules): string {
-  return `It is ${schedules.moment(new Date())} now.`;
+  return `It is now ${schedules.moment(new Date())}.`;
 }

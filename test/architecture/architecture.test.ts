@@ -111,7 +111,7 @@ describe('the architecture', () => {
     expect(strays).toEqual([]);
   });
 
-  it('names no channel in code outside its folder and the list, but for the one that every gateway has', () => {
+  it('names no channel in code outside its folder and the list, except the one that every gateway has', () => {
     const names = readdirSync(path.join(ROOT, 'channels')).filter((name) => !/^(index\.ts|http)$/.test(name));
     expect(names.length).toBeGreaterThan(1);
     const strays = sources
@@ -186,7 +186,7 @@ describe('the architecture', () => {
     expect(found.filter((cycle) => !imported.includes(cycle))).toEqual([]);
   });
 
-  it('names no file after nothing in particular', () => {
+  it('gives every file a specific name', () => {
     const vague = sources.filter((file) =>
       /(^|[-/])(utils?|helpers?|manager|base|common|misc)\.(ts|js)$/.test(file.path),
     );

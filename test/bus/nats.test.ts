@@ -122,7 +122,7 @@ describe('the NATS fan-out', skipUnless(isThere, 'start nats-server, or set NATS
     expect(await chooseFanout(undefined, { fanout: nobody, fanoutSecret }, log)).toBe(nobody);
   });
 
-  it('does not connect without TLS when the address begins with tls://', async () => {
+  it('does not connect without TLS when the address starts with tls://', async () => {
     const { host } = new URL(URL_OF_NATS);
     const failure = await natsFanout({ url: `tls://${host}`, subject: 's' })
       .subscribe(() => undefined)

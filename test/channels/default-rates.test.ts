@@ -4,7 +4,7 @@ import { manifest as discord } from '../../channels/discord/manifest.ts';
 import { manifest as matrix } from '../../channels/matrix/manifest.ts';
 import { manifest as telegram } from '../../channels/telegram/manifest.ts';
 
-it('Telegram begins with 19 calls a second, and keeps two of twenty calls a minute in a group for final texts', () => {
+it('Telegram starts with 19 calls a second, and reserves two of twenty calls a minute in a group for final texts', () => {
   expect(telegram.settings.parse({})).toMatchObject({
     editIntervalMs: { private: 1_100, group: 3_000 },
     burst: { private: 4, group: 5 },
@@ -14,7 +14,7 @@ it('Telegram begins with 19 calls a second, and keeps two of twenty calls a minu
   });
 });
 
-it('Discord begins with 45 calls a second, and keeps one of five calls in five seconds for final texts', () => {
+it('Discord starts with 45 calls a second, and reserves one of five calls in five seconds for final texts', () => {
   expect(discord.settings.parse({})).toMatchObject({
     editIntervalMs: 1_200,
     burst: 3,
@@ -24,7 +24,7 @@ it('Discord begins with 45 calls a second, and keeps one of five calls in five s
   });
 });
 
-it('Matrix begins with the burst that Synapse allows by default, and at a pace that only an account without a limit can keep', () => {
+it('Matrix starts with Synapse’s default burst, at a pace that only an account without a limit can keep', () => {
   expect(matrix.settings.parse({})).toMatchObject({
     editIntervalMs: 2_000,
     burst: 5,

@@ -81,10 +81,10 @@ describe('parley service install', () => {
     expect(service('install --as ann --replace', { uid: 0 }).text).not.toContain('useradd');
   });
 
-  it('does not overwrite what a person has changed, unless told to', async () => {
+  it('does not overwrite what a person has changed, unless asked to', async () => {
     service('install');
     const file = path.join(scratch, 'me/.config/systemd/user/parley.service');
-    expect(service('install').text).toContain(`${file} is as it should be.`);
+    expect(service('install').text).toContain(`${file} is up to date.`);
     await writeFile(file, '# Mine.\n');
     expect(() => service('install')).toThrow(/differs from what this version writes: --replace/);
     expect(await readFile(file, 'utf8')).toBe('# Mine.\n');

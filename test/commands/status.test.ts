@@ -36,12 +36,10 @@ describeStore('parley status', (databases) => {
     expect(text).toContain(
       `gateways      2 running\nversion       ${packageFile.version}\nhome          /srv/parley\n`,
     );
-    expect(text).toMatch(
-      /node {10}desk, version 0\.1\.0, counts as dead in (59|60) s unless it renews its lease\n/,
-    );
+    expect(text).toMatch(/node {10}desk, version 0\.1\.0, renews its lease within (59|60) s\n/);
     expect(text).toContain('  page        http://127.0.0.1/desk\n  model       qwen3:4b\n');
     expect(text).toContain(
-      '  channels    http up\n              telegram degraded: Telegram does not answer; trying again.',
+      '  channels    http up\n              telegram degraded: Telegram does not answer; retrying.',
     );
     expect(text).toContain(`  model       big:70b: ${detail}`);
     expect(text).not.toContain('\u001b');

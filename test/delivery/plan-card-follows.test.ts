@@ -68,7 +68,7 @@ it.each(Object.values(ACTIONS))(
     scenario.onEvent = look;
     await scenario.run();
     expect(seen.join(' ')).toBe(told);
-    const again = correction.action === 'retry' ? ['Step 1 is tried again.'] : [];
+    const again = correction.action === 'retry' ? ['Retrying step 1.'] : [];
     expect(notes).toEqual([undefined, '⚡ Step 1 failed; thinking about what to do…', ...again, undefined]);
     expect(gateway.channel.count('send')).toBe(1);
     await turn.settle();

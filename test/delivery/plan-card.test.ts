@@ -69,7 +69,7 @@ describe('the card of a running plan', () => {
       attempt: 2,
     });
     await gateway.clock.advance(3_000);
-    expect(gateway.channel.screen('1')[0]).toContain('Step 1 is tried again.');
+    expect(gateway.channel.screen('1')[0]).toContain('Retrying step 1.');
     expect(gateway.channel.screen('1')[0]).toContain('Corrections left: 8 of 10');
     gateway.emit('t', { type: 'plan_cancelled', reason: 'nothing helped' });
     await gateway.clock.advance(3_000);

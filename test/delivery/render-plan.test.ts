@@ -22,7 +22,7 @@ describe('the rendered plan', () => {
       step(3, { status: 'running', attempts: 1, corrections: 3, revision: 'The first page was\nempty.' }),
       step(4),
     ];
-    expect(renderPlan(plan(steps), target, 'Step 4 is tried again.').plain).toBe(
+    expect(renderPlan(plan(steps), target, 'Retrying step 4.').plain).toBe(
       [
         'Plan: Plan a trip to Lisbon',
         '2 of 5 steps done',
@@ -35,7 +35,7 @@ describe('the rendered plan', () => {
         '☐ 5. Do thing number 5',
         '',
         'Corrections left: 7 of 10',
-        'Step 4 is tried again.',
+        'Retrying step 4.',
       ].join('\n'),
     );
   });

@@ -46,7 +46,7 @@ describe('the demo', () => {
   const lastAnswer = async (id: string): Promise<string> =>
     (await fixture.messages(`http:${id}`)).at(-1)?.content ?? '';
 
-  it('answers a greeting at once and in one answer, which suggests what to try (N-15)', async () => {
+  it('answers a greeting immediately with one answer, which suggests what to try (N-15)', async () => {
     const events = await ask('greeting', 'hello');
     expect(events.map(({ type }) => type)).not.toContain('plan_ready');
     const deltas = events.flatMap((event) => (event.type === 'stream_chunk' ? [event.delta] : []));

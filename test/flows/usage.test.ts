@@ -84,7 +84,7 @@ describeGateway('usage', { telegram: true, file: FILE }, (fixture) => {
     fixture().telegram.says(person, '/usage', person);
     await vi.waitFor(() => {
       const shown = fixture().telegram.screen(person).join('\n');
-      expect(shown).toMatch(/This conversation: 1 answer, [1-9][\d,]* tokens read, [1-9]\d* written/);
+      expect(shown).toMatch(/This conversation: 1 answer, [1-9][\d,]* input tokens, [1-9]\d* output tokens/);
       expect(shown).not.toContain('whole gateway');
     }, WAIT);
     const metrics = await (await fixture().call('/metrics')).text();

@@ -109,7 +109,7 @@ describe('a start', () => {
     expect(existsSync(path.join(root, 'dist/page/main.js'))).toBe(true);
   });
 
-  it('can be one of two at once', async () => {
+  it('can run twice at the same time', async () => {
     for (const output of await Promise.all([launch(), launch()]))
       expect(output).toContain('first word later dist');
     expect(isBuilt(root)).toBe(true);
@@ -166,7 +166,7 @@ describe('other commands', () => {
 });
 
 describe('a build', () => {
-  it('leaves the files of the one before, which a running gateway may load later, and no older ones', async () => {
+  it('leaves the files of the previous build, which a running gateway may load later, and no older ones', async () => {
     const chunk = (): string =>
       readdirSync(path.join(root, 'dist')).find((name) => /^later-.*js$/.test(name)) ?? '';
     await launch();
@@ -243,7 +243,7 @@ function childrenOf(pid: number): number[] {
 }
 
 describe('an installed package', () => {
-  it('has no sources, and says so when it is not whole', async () => {
+  it('has no sources, and reports when it is incomplete', async () => {
     await build();
     rmSync(path.join(root, 'src/bundle.ts'));
     expect(await launch()).toMatch(/^first word later dist/);

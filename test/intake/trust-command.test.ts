@@ -32,7 +32,7 @@ function trust(sources: readonly Source[] | undefined) {
 
 it('says what was untrusted', async () => {
   const { run, trusted } = trust(['web:evil.example', 'local']);
-  expect(await run()).toContain('text from web pages (evil.example) and files');
+  expect(await run()).toContain('content from web pages (evil.example) and files');
   expect(trusted).toEqual(['telegram:1']);
   expect(await trust([]).run()).toContain('Nothing was changed');
   expect(await trust(['verified']).run()).toContain('Nothing was changed');

@@ -51,11 +51,7 @@ it('forgets a sign-in, which applies only to its own address', async () => {
   logins.save('notes', saved);
   expect(logins.read('notes', url)).toEqual(saved);
   expect(logins.read('notes', `${url}/other`)).toBeUndefined();
-  expect(await mcpLoginCommand(['logout', 'notes'])(undefined, config)).toBe(
-    'The sign-in at notes is forgotten.',
-  );
+  expect(await mcpLoginCommand(['logout', 'notes'])(undefined, config)).toBe('Signed out of notes.');
   expect(logins.read('notes', url)).toBeUndefined();
-  expect(await mcpLoginCommand(['logout', 'notes'])(undefined, config)).toBe(
-    'No one has signed in at notes.',
-  );
+  expect(await mcpLoginCommand(['logout', 'notes'])(undefined, config)).toBe('Nobody is signed in to notes.');
 });

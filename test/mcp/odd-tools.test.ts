@@ -23,7 +23,7 @@ describe('an odd server', () => {
     expect((await call(mcp, 'notes__structured_twice')).content).toBe('{ "b": 2, "a": [1] }');
   });
 
-  it('answers a call with an error at once when its result is no object', async () => {
+  it('immediately answers a call with an error when its result is not an object', async () => {
     const mcp = await startMcp({ notes: scripted(['no_object', 'echo']) });
     expect(await call(mcp, 'notes__no_object', {}, AbortSignal.timeout(10_000))).toMatchObject({
       isError: true,

@@ -118,12 +118,12 @@ describe('the files of a message', () => {
     ]);
     const full = inbox({ a: Buffer.from('x') }, { keptFiles: keptBytes(3_000_000) });
     expect((await full.receive(text('a')))[0]?.problem).toMatch(
-      /reached 3 MB together; they are removed after 30 days/,
+      /add up to 3 MB, the limit; they are removed after 30 days/,
     );
     const nearlyFull = { keptFiles: keptBytes(2_999_999) };
     const last = inbox({ small: Buffer.from('x'), unannounced: Buffer.from('xx') }, nearlyFull);
     expect((await last.receive(text('small')))[0]?.problem).toBeUndefined();
-    expect((await last.receive(text('unannounced')))[0]?.problem).toMatch(/reached 3 MB together/);
+    expect((await last.receive(text('unannounced')))[0]?.problem).toMatch(/add up to 3 MB/);
   });
 
   it('are retried when the platform is briefly down', async () => {
@@ -175,7 +175,7 @@ describe('the files of a message', () => {
     };
     const failed = inbox(served, { transcriber: partial<Transcriber>({ transcribe: away }) });
     expect((await failed.receive(voice))[0]?.problem).toBe(
-      'it could not be listened to: The speech server is away.',
+      'it could not be transcribed: The speech server is away.',
     );
     const [deaf] = await inbox(served).receive(voice);
     expect(deaf?.problem).toContain('transcription.baseUrl');

@@ -112,7 +112,7 @@ describeStore('answers spoken after their turn', (databases) => {
     });
   });
 
-  it('are left out when the session is gone, or no one wants to hear them anymore', async () => {
+  it('are left out when the session was deleted, or no one wants to hear them anymore', async () => {
     const store = await databases.open();
     const { heads } = await answer(store, 'Hello.');
     const head = heads.find(({ lane }) => lane === `speech:${KEY}`);

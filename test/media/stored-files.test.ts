@@ -11,7 +11,7 @@ import { inboundMessage } from '../fakes/agent/turn-setup.ts';
 
 const never = new AbortController().signal;
 
-describeStore('files that are kept', (databases) => {
+describeStore('stored files', (databases) => {
   it('count toward their user’s limit, end with their session, and are removed on every node when they are old', async () => {
     const store = await databases.open();
     const message = inboundMessage('look', { media: [{ kind: 'image', url: 'x' }] });

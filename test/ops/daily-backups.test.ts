@@ -197,7 +197,7 @@ describe('a daily backup that fails', () => {
 });
 
 describe('a gateway that ends while it writes', () => {
-  it('gives up at once and removes what it wrote', async () => {
+  it('gives up immediately and removes what it wrote', async () => {
     const writing = Promise.withResolvers<void>();
     const backups = open({
       async *records() {

@@ -48,7 +48,7 @@ describeStore('dead-letters', (databases) => {
     expect(waiting.map(({ dedupe }) => dedupe)).toEqual(['m1', 'm2', 'm3']);
   });
 
-  it('lists and queues a limited number at once, and says that there are more', async () => {
+  it('lists and queues a limited number at a time, and says that there are more', async () => {
     const store = await databases.open();
     await store.sql`insert into lane (key, head, tail) values ('out:a:1', ${MAX_DEAD_LETTERS}, ${MAX_DEAD_LETTERS})`;
     const die = (from: number, to: number) => store.sql`

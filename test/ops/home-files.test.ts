@@ -98,7 +98,7 @@ describe('what arrives for a home', () => {
     expect(await readdir(home)).toEqual(['config.json']);
   });
 
-  it('replaces all session files when told to replace', async () => {
+  it('replaces all session files when asked to replace', async () => {
     await put('workspace/sessions/old/a', 'old');
     await put('notes', 'stay');
     for (const replace of [false, true]) {

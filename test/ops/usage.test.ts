@@ -69,7 +69,7 @@ describe('/usage', () => {
     expect(asked[2]?.from).toEqual(new Date('2026-02-08T12:00:00Z'));
     expect(asked.every(({ to }) => to.getTime() > NOON)).toBe(true);
     expect(text).toContain(
-      'You today (UTC): 3 answers, 12,345 tokens read, 67 written, 1.5 min of model time',
+      'You today (UTC): 3 answers, 12,345 input tokens, 67 output tokens, 1.5 min of model time',
     );
     expect(text).not.toContain('gateway');
     expect(text).not.toContain('≈');
@@ -80,8 +80,8 @@ describe('/usage', () => {
     expect(asked.filter(({ userId, session }) => userId === undefined && session === undefined)).toHaveLength(
       2,
     );
-    expect(text).toContain('All users, last 30 days: 1 answer, ≈ 12,345 tokens read, ≈ 67 written');
-    expect(text).toContain('≈ = a server did not report');
+    expect(text).toContain('All users, last 30 days: 1 answer, ≈ 12,345 input tokens, ≈ 67 output tokens');
+    expect(text).toContain('≈: estimated, because a server did not report');
     expect((await run({}, sum({ answers: 0 }))).text).toContain('This conversation: nothing');
   });
 });

@@ -272,7 +272,7 @@ async function linkedChat(day: Day, chat: string): Promise<void> {
   await shows('it is about to join');
   await commands('/link yes');
   telegram.says(chat, '/link yes', chat);
-  await shows('shares this conversation now');
+  await shows('now shares this conversation');
   await day.record('a linked chat', async () => {
     telegram.says(chat, 'hello from here', chat);
     await shows('Fine.');

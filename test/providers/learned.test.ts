@@ -42,7 +42,7 @@ describe('a part of a request that a model refuses', () => {
     expect(LONGEST_OMISSION_MS).toBe(60 * FIRST_OMISSION_MS);
   });
 
-  it('keeps its time when it is noted again before that has passed', () => {
+  it('keeps its expiry when it is noted again before then', () => {
     const { clock, learned } = setup();
     const { omissions } = learned.of('first');
     omissions.note(['tools']);

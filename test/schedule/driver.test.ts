@@ -146,7 +146,7 @@ describeStore('a slot', (databases) => {
     expect(await said(store)).toEqual([]);
     await vi.waitFor(() => expect(node.log.join('')).toContain('schedule_switched_off'), WAIT);
     const [row] = await node.schedules.list({});
-    expect(node.schedules.describe(row ?? never())).toContain('switched off');
+    expect(node.schedules.describe(row ?? never())).toContain('disabled');
   });
 
   it.each([
@@ -163,7 +163,7 @@ describeStore('a slot', (databases) => {
     await vi.waitFor(() => expect(node.log.join('')).toContain('schedule_switched_off_unreadable'), WAIT);
     expect((await store.schedules.schedule('broken'))?.nextAt).toBeUndefined();
     const [told] = await store.sql`select payload from lane_item where lane = 'out:telegram:1'`;
-    expect(told?.['payload'].message.content).toContain('switched off');
+    expect(told?.['payload'].message.content).toContain('disabled');
   });
 
   it(`is skipped with a notice when ${MAX_WAITING} messages are already waiting`, async () => {

@@ -52,9 +52,9 @@ describe('how a run ended', () => {
   it.each([
     ['completed', run({ turn: { state: 'done', reason: 'completed' } })],
     ['still running', run({ turn: { state: 'running' } })],
-    ['waits for a decision', run({ turn: { state: 'parked' } })],
+    ['waiting for a decision', run({ turn: { state: 'parked' } })],
     ['failed; its trace says why', run({ turn: { state: 'done', reason: 'failed' } })],
-    ['begun; its turn has been deleted', run({})],
+    ['started; its turn has been deleted', run({})],
     ['skipped: too many', run({ outcome: 'skipped', why: 'too many' })],
     ['It was switched off.', run({ outcome: 'switched_off', why: 'It was switched off.' })],
   ])('is "%s"', (text, one) => {

@@ -137,7 +137,7 @@ describeStore('schedules', (databases) => {
     const { commands, schedules } = nodeOf(await databases.open(), { creatorAccess: group });
     await schedules.add(request());
     const write = (change: Partial<CommandCall>) => commands[0]?.run(call('remove 1', change));
-    await expect(write({ userId: 'telegram:7' })).rejects.toThrow('Someone else made this schedule');
+    await expect(write({ userId: 'telegram:7' })).rejects.toThrow('Someone else created this schedule');
     expect(await write({ userId: 'telegram:7', owner: true })).toContain('Removed');
     await schedules.add(request({ id: 'two' }));
     expect(await write({})).toContain('Removed');

@@ -124,17 +124,17 @@ describe('a schedule is refused', () => {
     [
       'that is no cron line',
       cron('every morning'),
-      /not a cron line: five numbers or stars, .* such as "0 9/,
+      /not a cron line: write five numbers or stars .* such as "0 9/,
     ],
     ['with a minute that is none', cron('61 * * * *'), /not a cron line.*minute/],
     ['that is a date', cron('2026-12-01T09:00:00'), /not a cron line/],
     ['that is endless text', cron('* '.repeat(500)), /not a cron line/],
     ['in a zone nobody knows', cron('0 9 * * *', 'Mars/Base'), /no time zone "Mars\/Base"/],
-    ['that runs every second', cron('* * * * * *'), /more often than once a minute/],
-    ['that runs twice in one minute of the year', cron('0,30 0 0 1 1 *'), /more often than once a minute/],
+    ['that runs every second', cron('* * * * * *'), /more than once a minute/],
+    ['that runs twice in one minute of the year', cron('0,30 0 0 1 1 *'), /more than once a minute/],
     ['with a beat under a minute', { kind: 'every', everyMs: MIN_EVERY_MS - 1 }, /between 1 minute/],
     ['with a beat over a year', { kind: 'every', everyMs: MAX_EVERY_MS + 1 }, /and 366 days/],
-    ['for a moment that is over', { kind: 'at', at: now }, /has passed; it is 2026-06-01/],
+    ['for a moment that is over', { kind: 'at', at: now }, /has passed; it is now 2026-06-01/],
   ] satisfies [string, ScheduleTiming, RegExp][])('%s', (_name, timing, message) => {
     expect(() => firstSlot(timing, now)).toThrow(message);
   });

@@ -35,7 +35,7 @@ describe('the fields', () => {
     [{ at: 'tomorrow' }, /not a time I can read; write it as 2026-12-01 09:00/],
     [{ at: '2026-02-30 09:00' }, /not a time I can read/],
     [{ at: '2026-12-01 25:00' }, /not a time I can read/],
-    [{ at: '2026-12-01 09:00+99:99' }, /offset that does not exist/],
+    [{ at: '2026-12-01 09:00+99:99' }, /invalid offset/],
     [{ at: '2026-12-01 09:00', timeZone: 'Nowhere' }, /no time zone "Nowhere"/],
   ])('%o are refused with what to write instead', (when, message) => {
     expect(() => readWhen(when, gateway)).toThrow(message);

@@ -24,9 +24,7 @@ describeStore('parley token', (databases) => {
   it('creates a token with scopes and an expiry, and lists it with its use and without its secret', async () => {
     const store = await databases.open();
     const made = await run(store, 'create', 'app', '--scope', 'approve,commands', '--expires', '30d');
-    expect(made).toMatch(
-      /^Token "app" \(chat, approve, commands, until \d{4}-.* UTC\), shown only this once:/,
-    );
+    expect(made).toMatch(/^Token "app" \(chat, approve, commands, until \d{4}-.* UTC\), shown only once:/);
     const listed = await run(store);
     expect(listed).toMatch(
       / {2}chat,approve,commands {2}cli {2}app {2}\(created .* UTC, never used, expires .* UTC\)$/,
@@ -94,7 +92,7 @@ describeStore('parley token', (databases) => {
     await expect(run(store, 'rotate')).rejects.toThrow('give the ID of a token');
     expect(await run(store, 'revoke', tokenId)).toContain('Give GATEWAY_TOKEN another value');
     await expect(run(store, 'revoke', tokenId)).rejects.toThrow('There is no token');
-    expect(await run(store)).toBe('There are no tokens.');
+    expect(await run(store)).toBe('No tokens.');
   });
 });
 

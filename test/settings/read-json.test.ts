@@ -29,7 +29,7 @@ describe('a settings file', () => {
     const text = '{\n  "a": 1\n  "b": yes,\n  "c": "open,\n  "d": 4\n}';
     expect(errorsOf(text)).toEqual([
       ':3:3 a comma is missing before this',
-      expect.stringMatching(/^:3:8 this is not a value: a text goes in double quotes/),
+      expect.stringMatching(/^:3:8 this is not a value: put text in double quotes/),
       ':3:11 a value is expected here',
       ':4:8 a text is not closed: write " at its end, on the same line',
       ':5:3 a comma is missing before this',
@@ -48,7 +48,7 @@ describe('a settings file', () => {
   });
 
   it('reports a duplicate field', () => {
-    expect(errorsOf('{"access": {},\n "access": {}}')).toEqual([':2:2 "access" is written twice']);
+    expect(errorsOf('{"access": {},\n "access": {}}')).toEqual([':2:2 "access" appears twice']);
   });
 
   it('reports the position of a field, or of the nearest one around it', () => {

@@ -32,7 +32,7 @@ function folderFinding(report: DatabaseReport & { state: 'closed' }, home: strin
       `sudo chown -R "$(id -un)" ${home}/pg && chmod -R u+rwX ${home}/pg`,
     );
   const { folder, bytes } = report;
-  if (folder === 'missing') return ok(subject, 'Embedded; the first start makes it.');
+  if (folder === 'missing') return ok(subject, 'Embedded; the first start creates it.');
   if (folder === 'complete')
     return ok(subject, `Embedded, ${inMegabytes(bytes)}, closed: it is checked while a gateway runs.`);
   return failure(
@@ -136,7 +136,9 @@ export function backupFinding({ isOn, kind, newest, reports, isRunning }: Backup
   const times = [...(newest === undefined ? [] : [newest.at]), ...others];
   const last = times.toSorted((a, b) => a.getTime() - b.getTime()).at(-1);
   const about =
-    last === undefined ? 'There is no daily backup yet' : `The last daily backup is of ${timeOf(last, now)}`;
+    last === undefined
+      ? 'There is no daily backup yet'
+      : `The last daily backup is from ${timeOf(last, now)}`;
   const where = newest === undefined || newest.at < (last ?? newest.at) ? '' : `: ${newest.file}`;
   if (problem !== undefined) {
     const remedy = `correct that; the gateway tries again within an hour. By hand: ${PARLEY} backup FILE`;

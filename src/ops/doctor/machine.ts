@@ -68,7 +68,7 @@ export function timeZoneFinding(zone: string, variable: string | undefined, conf
   const subject = 'Time zone';
   const remedy = `${PARLEY} config set schedules.timeZone Europe/Berlin`;
   if (!configured && variable !== undefined && !isTimeZone(variable.replace(/^:/, '')))
-    return warning(subject, `TZ names no time zone, so times are shown in ${zone}.`, remedy);
+    return warning(subject, `TZ is not a valid time zone, so times are shown in ${zone}.`, remedy);
   if (configured) return ok(subject, `${zone}, as schedules.timeZone says.`);
   return ok(subject, `${zone}, the machine's own; schedules.timeZone sets another.`);
 }

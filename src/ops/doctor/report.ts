@@ -23,7 +23,7 @@ export function findingLines(findings: readonly Finding[], { colours }: { colour
 export function summary(findings: readonly Finding[]): string {
   const count = (level: Finding['level']): number => findings.filter((one) => one.level === level).length;
   const [errors, warnings] = [count('error'), count('warning')];
-  if (errors + warnings === 0) return 'All is well.';
+  if (errors + warnings === 0) return 'No problems found.';
   const fixable = findings.filter(({ fix }) => fix !== undefined).length;
   const more = fixable === 0 ? '' : ` ${PARLEY} doctor --fix corrects ${fixable} of them.`;
   return `Errors: ${errors}, warnings: ${warnings}.${more}`;

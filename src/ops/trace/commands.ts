@@ -90,7 +90,7 @@ function traceText({ turn, refusals }: TraceView, prompt: boolean): string {
 /** What was sent to the model, part by part. */
 function promptLines(prompt: SentPrompt | undefined): string[] {
   if (prompt === undefined)
-    return ['No prompt is kept: no model was called, or an earlier version ran the turn.'];
+    return ['No prompt was stored: no model was called, or an earlier version ran the turn.'];
   const { iteration, model, messages, omitted, tools } = prompt;
   const parts = messages.flatMap(({ role, tokens, content }) => [
     '',

@@ -42,7 +42,7 @@ export const profileSchema = z.strictObject({
     .max(2_000)
     .optional()
     .describe('`../../profile.schema.json`, which the gateway writes for editors'),
-  description: z.string().max(200).optional().describe('what the profile is for, in lists'),
+  description: z.string().max(200).optional().describe('short description, shown in lists'),
   usableBy: z
     .enum(['owners', 'everyone'])
     .default('owners')
@@ -55,7 +55,7 @@ export const profileSchema = z.strictObject({
     .max(10)
     .default([])
     .describe(
-      'models that answer instead, tried in order, while that one is unreachable, unknown, refuses or is out of memory; the chat is told once, and once when it is back; no model may stand in it twice',
+      'models that answer instead, tried in order, while that one is unreachable, unknown, refuses or is out of memory; the chat is told once, and once when it is back; no model may appear twice',
     ),
   maxIterations: z.int().min(1).max(200).default(20).describe('model calls in one turn'),
   enabledTools: z
@@ -103,12 +103,12 @@ export const profileSchema = z.strictObject({
     .min(0.2)
     .max(0.95)
     .default(0.7)
-    .describe('the part of the prompt budget at which it does so'),
+    .describe('share of the prompt budget at which that happens'),
   contextWindow: z
     .int()
     .min(512)
     .optional()
-    .describe('context window in tokens; overrides what the server tells'),
+    .describe('context window in tokens; overrides what the server reports'),
   maxTokens: z.int().min(16).optional().describe('tokens kept free for the answer'),
   temperature: z.number().min(0).max(2).optional().describe('sampling temperature, 0 to 2'),
   approvals: z

@@ -103,8 +103,8 @@ export const pricesRule = z.strictObject({
     .record(
       z.string().min(1).max(200),
       z.strictObject({
-        input: price.describe('price of a million tokens that the model reads'),
-        output: price.describe('price of a million tokens that the model writes'),
+        input: price.describe('price of a million input tokens'),
+        output: price.describe('price of a million output tokens'),
       }),
     )
     .refine(

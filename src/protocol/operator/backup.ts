@@ -55,7 +55,7 @@ export const retentionRule = z.strictObject({
     .max(36_500)
     .optional()
     .describe(
-      'days after which messages are deleted, with all that turns left behind, and sessions that no one has used in that time, with their files; pinned sessions stay; unset = never',
+      'days after which messages are deleted, with everything their turns left behind, and sessions that no one has used in that time, with their files; pinned sessions stay; unset = never',
     ),
   tracesDays: z
     .int()

@@ -154,7 +154,7 @@ describeStore('compression', (databases) => {
     },
     { name: 'the summary is longer', step: says(LONG.repeat(6)), log: 'not shorter' },
     { name: 'the summary is empty', step: says('  '), log: 'empty summary' },
-  ])('goes on with what fits when $name, and does not try again at once', async ({ step, log }) => {
+  ])('continues with what fits when $name, and does not retry immediately', async ({ step, log }) => {
     const { store, provider, scenario, talk, enable } = await openConversation(databases);
     await talk(6);
     enable();

@@ -149,10 +149,10 @@ describeStore('users and a plan', (databases) => {
     const [shown] = await people.shown();
     expect(shown?.content).toMatch(/Next: step 1.*First we wash.*\/run or \/skip/s);
     expect(shown?.buttons.map(({ label }) => label)).toEqual(['Run', 'Skip']);
-    expect(await people.act('run')).toEqual({ done: true, text: 'The step runs.' });
+    expect(await people.act('run')).toEqual({ done: true, text: 'Running the step.' });
     expect(await people.resume()).toEqual(PARKED);
     expect(people.done).toEqual(['work']);
-    expect(await people.act('skip')).toEqual({ done: true, text: 'The step is skipped.' });
+    expect(await people.act('skip')).toEqual({ done: true, text: 'The step was skipped.' });
     expect(await people.resume()).toEqual(PARKED);
     expect((await people.question()).plan).toMatchObject({ stepId: 's3' });
     await people.act('run');
@@ -193,7 +193,7 @@ describeStore('users and a plan', (databases) => {
       },
     );
     expect(await people.ask('agentic')).toEqual(PARKED);
-    expect(asked).toEqual({ done: true, text: 'The plan pauses before its next step.' });
+    expect(asked).toEqual({ done: true, text: 'The plan will pause before its next step.' });
     expect((await people.plan()).plan.state).toBe('paused');
     expect(people.done).toEqual(['work']);
     expect((await people.shown()).at(-1)?.buttons.map(({ label }) => label)).toEqual(['Resume', 'Stop']);

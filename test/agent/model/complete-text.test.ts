@@ -57,7 +57,7 @@ it('emits a notice that the call waits in the queue, shown or not', async () => 
   expect(events).toMatchObject([{ type: 'notice', code: 'model_busy' }]);
 });
 
-it('reports the usage of a call that broke after its first chunk, and none for one that never started', async () => {
+it('reports the usage of a call that broke after its first chunk, but nothing for a call that never started', async () => {
   const late = await gather(fails(broken, 'It'), { display: shown });
   expect(late).toMatchObject({ text: 'bad_response', usages: [{ estimated: true, completionTokens: 1 }] });
   expect(late.events.at(-1)).toMatchObject({ type: 'thinking_finished', usage: { estimated: true } });

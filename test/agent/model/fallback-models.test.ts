@@ -21,9 +21,9 @@ describeStore('a model that cannot answer', (databases) => {
     ['unknown_model', 'does not exist'],
     ['unauthorized', 'refuses access'],
     ['quota_exceeded', 'has used up its quota'],
-    ['timeout_first_chunk', 'does not begin to answer'],
+    ['timeout_first_chunk', 'does not start to answer'],
   ] as const)(
-    'is replaced by the next of the profile after %s, at once, and the next turn asks it first again',
+    'is replaced by the profile’s next model immediately after %s, and the next turn tries it first again',
     async (code, reason) => {
       const provider = new ScriptedProvider(
         down(code),

@@ -103,7 +103,7 @@ it('resolves a model that cannot chat for vectors only', async () => {
   });
   await expect(models.resolve('nomic-embed-text', signal)).rejects.toMatchObject({
     code: 'unknown_model',
-    message: expect.stringContaining('answers no chats'),
+    message: expect.stringContaining('cannot chat'),
   });
   expect(await models.resolve('llama3.2', signal)).toEqual({ model: 'llama3.2:latest' });
 });

@@ -40,7 +40,7 @@ it(`sends up to ${MAX_PICTURES} pictures, and drops the oldest in batches, so th
   expect(shown(await seen(photos(MAX_PICTURES + 4)))[0]).toBe('6');
 });
 
-it('sends a message whose picture is gone without it', async () => {
+it('sends a message without its picture when the picture no longer exists', async () => {
   expect(await seen([{ role: 'user', content: 'look', pictures: ['gone'] }])).toEqual([
     { role: 'user', content: 'look' },
   ]);

@@ -67,7 +67,7 @@ describeStore('a plan', (databases) => {
     );
     await scenario.ask('Bake');
     const why = { key: 'cancelled.max_iterations' };
-    const because = { reason: 'The limit of iterations was reached.', why };
+    const because = { reason: 'The maximum number of steps was reached.', why };
     expect(only(scenario.events, 'plan_completed', 'plan_cancelled')).toEqual([
       { type: 'plan_cancelled', ...because },
     ]);

@@ -142,8 +142,8 @@ describe('the plan', () => {
       known,
     )?.steps;
     expect(steps).toEqual([
-      { description: 'Go there (there is no tool "teleport" here)', executor: self },
-      { description: 'Hand over to butler (no agent "butler" can be made here)', executor: self },
+      { description: 'Go there (the tool "teleport" is not available here)', executor: self },
+      { description: 'Hand over to butler (the agent "butler" is not available here)', executor: self },
       { description: 'Use web_search', executor: { kind: 'tool', tool: 'web_search' } },
     ]);
   });

@@ -54,14 +54,14 @@ const problemsOf = (changed: ProfileChanged): string[] =>
   changed.kind === 'refused' ? changed.problems.map((problem) => inEnglish.text(problem)) : [];
 const set = (name: string, value: unknown) => ({ changes: [{ path: [name], value }] });
 
-it('makes a profile that is in use at once, and refuses a name that is taken, none, or one too many', async () => {
+it('creates a profile that can be used immediately, and refuses a name that is taken or missing, and one profile too many', async () => {
   expect(await files.createProfile('poet')).toMatchObject({ kind: 'changed' });
   expect(inUse('poet')).toMatchObject({ id: 'poet', enabledTools: ['list_dir', 'read_file'] });
   for (const name of ['poet', 'coder', 'default', '', 'A b', '../up'])
     expect([name, (await files.createProfile(name)).kind]).toEqual([name, 'refused']);
   for (let nth = 1; nth < MAX_PROFILES; nth += 1) await mkdir(path.join(folder, `p${nth}`));
   expect(problemsOf(await files.createProfile('more'))).toEqual([
-    `the name of the profile: more: there may be ${MAX_PROFILES} folders of profiles`,
+    `the name of the profile: more: there are already ${MAX_PROFILES} profile folders, the maximum`,
   ]);
 });
 
@@ -118,7 +118,7 @@ it('refuses a change, and a deletion, of files that were edited since they were 
   expect(inUse('poet')?.maxIterations).toBe(5);
 });
 
-it('begins the files of a built-in profile with all that it is, and returns to it when they are deleted', async () => {
+it('starts the files of a built-in profile with all of its settings, and returns to those when the files are deleted', async () => {
   const before = inUse('coder');
   const { version, isBuiltIn, hasFiles } = report('coder');
   expect([isBuiltIn, hasFiles]).toEqual([true, false]);

@@ -156,7 +156,7 @@ it('reports all errors together by file and field, and does not start if there a
     /profiles\/poet\/config\.json:1:\d+: subagentTools\.1: there is no tool "dance"/,
     /profiles\/Bad Name: .*1 to 32/,
     /profiles\/broken\/config\.json:1:11: a value is expected here/,
-    /profiles\/long\/system_prompt\.md: is too long: 65537 bytes, and 65536 are allowed/,
+    /profiles\/long\/system_prompt\.md: is too long: 65537 bytes; at most 65536 are allowed/,
     /profiles\/list\/config\.json:1:\d+: the file: /,
     /profiles\/far\/config\.json:1:\d+: model: is not valid: no provider has gpo\/qwen3/,
   ])
@@ -253,7 +253,7 @@ it(`reads ${MAX_PROFILES} folders and reports that there are more`, async () => 
   await vi.waitFor(
     () =>
       expect(profiles.errors().map((problem) => inEnglish.text(problem))).toEqual([
-        expect.stringMatching(/100 folders; 1 more.*"p100"/),
+        expect.stringMatching(/at most 100 folders are allowed; 1 more.*"p100"/),
       ]),
     WAIT,
   );

@@ -35,7 +35,7 @@ describe('the note about when and where', () => {
     );
   });
 
-  it('leaves names to the messages in a group, and names no one for a scheduled task', () => {
+  it('gives no name in a group, where messages have them, nor for a scheduled task', () => {
     expect(noteFor({ ...ANN, place: 'group' })).toMatch(/This is a group chat on Telegram\.$/);
     expect(noteFor({ ...ANN, userId: 'system' })).toMatch(/This is a private chat on Telegram\.$/);
   });

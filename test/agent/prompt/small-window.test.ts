@@ -50,7 +50,7 @@ describe('a conversation on a small window', () => {
     const clock = { now: 0 };
     const note = notesOf(clock);
     const text =
-      'm reads little at once (4096 tokens): 3 of 5 tools are offered directly, it has to look the others up.';
+      'm has a small context window (4096 tokens): 3 of 5 tools are offered directly; it has to look up the others.';
     expect(note(['wipe', 'tell'])).toEqual([text]);
     clock.now = NOTICE_TTL_MS - 1;
     expect(note(['wipe', 'tell'])).toEqual([]);

@@ -59,7 +59,7 @@ describeStore('a dangerous call', (databases) => {
         buttons: [
           { label: 'Approve', value: `approve:${asked.id}` },
           { label: 'Deny', value: `deny:${asked.id}` },
-          { label: 'Always exactly this here', value: `always:${asked.id}` },
+          { label: 'Always allow this exact call here', value: `always:${asked.id}` },
         ],
       },
     });
@@ -210,7 +210,7 @@ describeStore('a dangerous call', (databases) => {
     expect((await scenario.ask('tell them')).outcome.kind).toBe('finished');
     expect((await scenario.ask('look, and tell them')).outcome).toEqual(PARKED);
     expect(ran).toEqual(['tell x', 'look ', 'note ']);
-    expect((await question(scenario)).warning).toContain('text from files, programs');
+    expect((await question(scenario)).warning).toContain('content from files, programs');
     await scenario.store.lanes.decide((await question(scenario)).id, 'denied', 'telegram:42');
     await resume(scenario);
     expect((await scenario.ask('and now?')).outcome).toEqual(PARKED);

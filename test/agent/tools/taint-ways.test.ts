@@ -170,7 +170,7 @@ describeStore('text of others', (databases) => {
     expect(requests).toEqual([PAGE, EVIL]);
   });
 
-  it('no longer counts after /new, or after an owner says so', async () => {
+  it('no longer counts after /new, or after an owner trusts it', async () => {
     for (const end of ['new', 'trust'] as const) {
       const provider = new ScriptedProvider(fetches(PAGE), says('Read.'), fetches(EVIL), says('Read.'));
       const { scenario, requests, store } = await open(provider);

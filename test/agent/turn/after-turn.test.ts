@@ -85,7 +85,7 @@ function waiting(name: AfterTurnName, givesWay: boolean) {
   return { worker: worker(run, name, givesWay), begun: begun.promise };
 }
 
-it('delays nothing, and starts each worker after the events of the one before (N-65, N-66)', async () => {
+it('delays nothing, and starts each worker after the events of the previous one (N-65, N-66)', async () => {
   const order: string[] = [];
   const noting = (name: string): AfterTurnWorker =>
     worker(async () => {
@@ -118,7 +118,7 @@ it('gives each worker the message and the answer, how the turn ended and the siz
   ]);
 });
 
-it('runs no worker that is switched off', async () => {
+it('does not run a worker that is disabled', async () => {
   const { afterTurn, seen } = registry(
     [worker(async () => [notice('compressed')]), worker(async () => [notice('titled')], 'title')],
     { ...ALL_ON, compression: false },

@@ -71,7 +71,7 @@ describeStore('a turn that fails or is stopped', (databases) => {
     expect(scenario.shown()).toBe('All of it.');
   });
 
-  it('repeats an answer that broke before its first word once, and at once', async () => {
+  it('retries an answer that broke before its first word once, immediately', async () => {
     const early = new ProviderError('bad_response', 'It said "abort".', { retryable: true });
     const provider = new ScriptedProvider(fails(early), fails(early));
     const scenario = await openScenario(databases, { provider, owners });

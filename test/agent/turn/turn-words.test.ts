@@ -38,7 +38,7 @@ describeStore('what a turn says at its end', (databases) => {
     ['refusal', 'I will not.', /^I will not\.$/, 'filtered'],
     ['refusal', '', /^The model refused to answer\.$/, 'filtered'],
     ['length', 'One', /^One\n\n\*\(cut off: the answer reached its maximum length/, 'cut_off'],
-    ['length', '', /^The model reached its maximum length before it began/, 'cut_off'],
+    ['length', '', /^The model reached its maximum length before it started/, 'cut_off'],
   ] as const)(
     'tells an answer that ended with %s after "%s" as what it is',
     async (finishReason, text, told, reason) => {
@@ -51,7 +51,7 @@ describeStore('what a turn says at its end', (databases) => {
     },
   );
 
-  it('waits as long as the server asks, and ends at once with a text that says when if that is too long', async () => {
+  it('waits as long as the server asks; if that is too long, ends immediately and says when to try again', async () => {
     const later = (retryAfterMs: number) =>
       new ProviderError('rate_limited', 'http://10.0.0.5 answered 429', { retryable: true, retryAfterMs });
     const provider = new ScriptedProvider(fails(later(120)), says('Now.'), fails(later(60_000)));

@@ -135,7 +135,7 @@ describe('calls to the REST API of Discord', () => {
     expect(setup.discord.screen(channel)[0]).toContain('https://example.test/x');
   });
 
-  it('reply to a message, and send without the reply when it is gone', async () => {
+  it('reply to a message, and send without the reply when that message was deleted', async () => {
     const question = setup.discord.says(channel, 'why?', setup.discord.person('Ada'));
     await setup.channel.send({ ...setup.part(channel.id, 'because'), replyTo: question.id });
     await setup.channel.send({ ...setup.part(channel.id, 'still'), replyTo: '111111111111111111' });

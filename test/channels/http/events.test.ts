@@ -165,7 +165,7 @@ describe('a posted message', () => {
     expect(turn.message.content).toBe('a\ufffdb\u2400c');
   });
 
-  it('that is a command is handled at once', async () => {
+  it('that is a command is handled immediately', async () => {
     const response = await post('/status');
     const body = { handled: true, reply: '**All** is well.\n- `idle`', session: false };
     expect([response.status, await response.json()]).toEqual([200, body]);

@@ -175,7 +175,7 @@ describe('an Idempotency-Key', () => {
     expect(await userTexts()).toEqual(['one']);
   });
 
-  it('gives a completion without a session the same answer, at once and later, whole and streamed', async () => {
+  it('gives a completion without a session the same answer, immediately and later, whole and streamed', async () => {
     let calls = 0;
     api.gateway.completion = async function* () {
       calls += 1;

@@ -43,7 +43,7 @@ describe('/parley', () => {
     ]);
   });
 
-  it('is answered at once to the person alone; everyone sees that an answer was stopped', async () => {
+  it('is answered immediately, and only to that person; everyone sees that an answer was stopped', async () => {
     setup.verdict = () => Promise.resolve({ kind: 'handled', reply: 'Nothing is **running**.' });
     expect(await answerOf(setup.slack.commands(channel, 'help', ada))).toMatchObject({
       response_type: 'ephemeral',
@@ -75,7 +75,7 @@ describe('/parley', () => {
   it('reports that it could not be stored', async () => {
     setup.verdict = () => Promise.reject(new StoreError('unavailable', 'away', { retryable: true }));
     const answer = await answerOf(setup.slack.commands(channel, 'why?', ada));
-    expect(answer?.['text']).toContain('could not be stored');
+    expect(answer?.['text']).toContain('could not be saved');
   });
 });
 

@@ -124,7 +124,7 @@ describe('stored data is bounded', () => {
     return { calls, api: { call } as unknown as SlackApi };
   };
 
-  it('for names: a maximum in all, and a maximum for one message', async () => {
+  it('for names: a maximum in total, and a maximum for one message', async () => {
     const { calls, api } = counting();
     const people = new People(api, log, () => 0);
     const ids = Array.from({ length: MAX_NAMES + 1 }, (_, n) => `U${n}00`);

@@ -36,7 +36,7 @@ describe('the marks of a message', () => {
     expect([fits(link(MAX_ENTITY_BYTES)), fits(link(MAX_ENTITY_BYTES + 1))]).toEqual([true, false]);
   });
 
-  it('go on in the next message, with every address of a link', async () => {
+  it('continue in the next message, with the address of every link', async () => {
     const messages = (await chunked(MANY_MARKS)).map(({ text }) => readHtml(text));
     expect(messages.length).toBe(2);
     for (const { entities } of messages) expect(entities.length).toBeLessThanOrEqual(MAX_ENTITIES);

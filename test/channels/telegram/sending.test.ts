@@ -86,7 +86,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('replies to another message, and is sent even if that one is gone', async () => {
+  it('replies to another message, and is sent even if that message was deleted', async () => {
     fake.says('42', 'question', '42');
     await channel.send(part('answer', { replyTo: '1' }));
     await channel.send(part('answer', { replyTo: '999' }));

@@ -28,7 +28,7 @@ describe('a problem of a field', () => {
     ],
     [{ thinkEnabled: 7 }, 'thinkEnabled: must be true or false', 'thinkEnabled: muss true oder false sein'],
     [{ enabledTools: 'all' }, 'enabledTools: must be a list', 'enabledTools: muss eine Liste sein'],
-    [{ fallbacks: [1] }, 'fallbacks.0: must be a text', 'fallbacks.0: muss ein Text sein'],
+    [{ fallbacks: [1] }, 'fallbacks.0: must be text', 'fallbacks.0: muss ein Text sein'],
     [{ model: '' }, 'model: must have at least 1 character', 'model: muss mindestens 1 Zeichen haben'],
     [
       { description: 'x'.repeat(201) },

@@ -67,13 +67,13 @@ describe('a change to a plan', () => {
       'a step that has begun',
       testPlan(2, { steps: [testStep(0, { status: 'done', attempts: 1 }), testStep(1)] }),
       { op: 'drop', step: 's1' },
-      /Step 1 has begun/,
+      /Step 1 has started/,
     ],
     [
       'a step that is tried again',
       testPlan(1, { steps: [testStep(0, { attempts: 1, corrections: 1 })] }),
       { op: 'reword', step: 's1', description: 'Other' },
-      /has begun/,
+      /has started/,
     ],
     [
       'what would come before a step that has begun',

@@ -48,7 +48,7 @@ describe('a failure of the model', () => {
     const about = { host: 'http://127.0.0.1:11434', model: 'odd' };
     const unknown = new ProviderError('unknown_model', textRef('provider.no_model', about));
     expect(unknown.message).toBe(
-      'The server at http://127.0.0.1:11434 has no model "odd": load it there, or name another in MODEL.',
+      'The server at http://127.0.0.1:11434 has no model "odd": load it there, or set MODEL to another one.',
     );
     expect(wordError(unknown, 'operator', german)).toBe(
       'Der Server unter … hat kein Modell „odd“: lade es dort, oder nenn ein anderes in MODEL.',

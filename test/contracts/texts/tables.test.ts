@@ -196,7 +196,6 @@ const ALLOWED = [
   'src/delivery/final/deliver.ts: `The channel',
   'src/delivery/final/payload.ts',
   'src/delivery/rate/scheduler.ts',
-  "src/schedule/fire.ts: 'The schedule was switched off: the",
   'src/schedule/describe.ts',
   'src/intake/api/turn-api.ts',
   'src/intake/membership.ts',

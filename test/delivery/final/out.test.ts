@@ -93,7 +93,7 @@ describe('a delivery that the platform refuses', () => {
     expect(gateway.channel.screen('1')).toEqual(['some bold text']);
   });
 
-  it('is sent again once when the message is gone', async () => {
+  it('is sent again once when the message was deleted', async () => {
     const gateway = buildDelivery({ dedupes: true });
     gateway.parts.set('t', [{ id: 'lost' }]);
     await gateway.deliver('Here it is.', { turnId: 't' });
@@ -103,7 +103,7 @@ describe('a delivery that the platform refuses', () => {
     expect(again.error).toMatchObject({ code: 'message_gone' });
   });
 
-  it('goes to the chat itself when the thread is gone, once', async () => {
+  it('goes to the chat itself when the thread was deleted, once', async () => {
     const gateway = buildDelivery();
     gateway.channel.failure({ code: 'place_gone' });
     await gateway.deliver('Hello.', { threadId: '7', replyTo: '9' });
@@ -203,7 +203,7 @@ describe('a delivery that waits for limits', () => {
     expect(gateway.channel.screen('1')).toEqual(['Hello.', 'Hello soon.', 'Hello again.']);
   });
 
-  it('reports its wait at once if it is a suspect, so that other suspects may run', async () => {
+  it('reports its wait immediately if it is a suspect, so that other suspects can run', async () => {
     const gateway = buildDelivery();
     await gateway.deliver('Hello.', {}, { crashes: SUSPECT_CRASHES - 1 });
     expect(gateway.waits).toEqual([]);

@@ -21,7 +21,7 @@ describe('a growing reply', () => {
     await turn.settle();
   });
 
-  it('begins after the earlier answers, including those still undelivered after a crash', async () => {
+  it('starts after the earlier answers, including those still undelivered after a crash', async () => {
     const gateway = buildDelivery();
     gateway.ahead.add('fake:1');
     const turn = gateway.open('t', '1', [], 'Text before the crash. ');

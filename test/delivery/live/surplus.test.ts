@@ -38,7 +38,7 @@ describe('an answer shorter than what had grown on screen', () => {
     expect(gateway.channel.screen('1')).toEqual(['Short.', '…']);
   });
 
-  it('is tried again while the platform is unreachable, and accepts that some of it is gone by then', async () => {
+  it('is retried while the platform is unreachable, and accepts that some of it no longer exists by then', async () => {
     const gateway = await grown();
     gateway.channel.remove(2);
     gateway.channel.failure({ kind: 'delete', code: 'unavailable' });

@@ -193,7 +193,7 @@ describe('the text of a turn that starts over after a crash', () => {
     expect(next).toBeLessThanOrEqual(notedLength(notedLength(shown)) + words(10).length);
   });
 
-  it('is replaced by a shorter final text at once', async () => {
+  it('is immediately replaced by a shorter final text', async () => {
     const { gateway, lengths } = await restarted(60, 10);
     expect(new Set(lengths)).toEqual(new Set([words(60).trim().length]));
     await gateway.deliver('Short.', { turnId: 't' });

@@ -78,7 +78,7 @@ describe("a bot's rate", () => {
     expect(rate.perSecond(3_999)).toBe(LEAST_PER_SECOND);
   });
 
-  it('makes no call at once after a refusal, and the next one at the lower rate, within the pause at the latest', () => {
+  it('makes no call immediately after a refusal, and the next one at the lower rate, at the latest when the pause ends', () => {
     const readyAfter = ({ start: first, pauseMs }: { start: number; pauseMs: number }): number => {
       const rate = new BotRate({ start: first, most: 60 });
       rate.slowDown(1_000, 999, pauseMs);

@@ -126,7 +126,7 @@ describe('trust in bursts', () => {
     expect(trust.allowed('private', AFTER_BURST_MS + 2)).toBe(true);
   });
 
-  it('begins with one early call at a time, until the platform has accepted one', () => {
+  it('starts with one early call at a time, until the platform has accepted one', () => {
     const trust = new BurstTrust();
     trust.start('private');
     expect(trust.allowed('private', 0)).toBe(false);

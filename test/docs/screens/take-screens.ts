@@ -192,7 +192,7 @@ async function takeShared(chats: Readonly<Record<string, Chat>>): Promise<void> 
     const { asks } = await call(`/v1/sessions/${key}/link`, { code: found()?.[1] });
     await call(`/v1/links/${asks?.id ?? ''}`, { session: key, agree: true });
     chat.commands('link yes');
-    await shows(chat, 'shares this conversation now', before);
+    await shows(chat, 'now shares this conversation', before);
   }
   const { page } = await openPage(browser, `${gateway.url}/#${key}`, {
     viewport: { width: 700, height: 1_100 },

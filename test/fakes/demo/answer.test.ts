@@ -45,7 +45,7 @@ describe("the demo's persona", () => {
     expect(titleOf(' which files are there\nin my folder, please? ')).toBe('Which files are there in my');
   });
 
-  it('answers other messages without a plan, and says so without its usual pace (N-15)', () => {
+  it('answers other messages without a plan, and more quickly than usual (N-15)', () => {
     const said = demoAnswer(asked(user(noted('hello, planet', ANALYSIS))));
     expect(said).toEqual({ text: 'DIRECT' });
     expect(demoAnswer(asked(user('hello'))).perSecond).toBeGreaterThan(0);

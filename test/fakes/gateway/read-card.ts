@@ -59,7 +59,7 @@ function readLine(card: ReadCard, line: string): void {
     card.steps.push({ mark: status, number: Number(number), description, attempt: Number(attempt) });
   else if (line.startsWith('↳ ') && last !== undefined) last.revision = line.slice(2);
   else if (left !== undefined) card.left = Number(left);
-  else if (/^(⚡ )?Step \d+ (failed; thinking|is tried again)/u.test(line)) card.note = line;
+  else if (/^(⚡ )?(Step \d+ failed; thinking|Retrying step \d+)/u.test(line)) card.note = line;
   else card.reason = line;
 }
 

@@ -20,7 +20,7 @@ describeGateway('a ticket', {}, (fixture) => {
   const say = (content: string) =>
     fixture().call('/v1/sessions/http:tickets/messages', { json: { content } });
 
-  it('opens one stream, which begins after the last event that its reader names', async () => {
+  it('opens one stream, which starts after the last event that its reader names', async () => {
     await say('hello');
     const ticket = await ticketOf();
     const stream = await open(`/v1/sessions/http:tickets/events?last_event_id=0-0&ticket=${ticket}`);

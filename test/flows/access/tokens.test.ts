@@ -9,7 +9,7 @@ const status = async (fixture: GatewayFixture, token: string, route = '/metrics'
   (await fixture.call(route, { token })).status;
 
 describeGateway('the token of the environment', {}, (fixture) => {
-  it('is replaced when the next start has another one, and is revoked when the variable is gone', async () => {
+  it('is replaced when the next start has another one, and is revoked when the variable is removed', async () => {
     const next = 'another-token-of-the-owner-0123456789';
     expect(await status(fixture(), OWNER)).toBe(200);
     fixture().env['GATEWAY_TOKEN'] = next;

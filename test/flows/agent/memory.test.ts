@@ -107,7 +107,7 @@ describeGateway('what is remembered', { telegram: true }, (fixture) => {
     expect(usage.length).toBeGreaterThan(0);
   });
 
-  it.concurrent('begins with the prompt files in their current version', async () => {
+  it.concurrent('starts with the prompt files in their current version', async () => {
     const folder = path.join(fixture().home, 'workspace');
     await mkdir(path.join(folder, 'skills', 'tea'), { recursive: true });
     await writeFile(path.join(folder, 'AGENTS.md'), 'Greet people by name.');

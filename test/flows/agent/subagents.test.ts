@@ -122,7 +122,7 @@ describeGateway('subagents', { telegram: true, file }, (fixture) => {
     const line = `In the background, at most 60 min left: default: endless ${chat}`;
     await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toContain(line), WAIT);
     fixture().telegram.says(chat, '/stop', chat);
-    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toContain('Subagents ended: 1.'), WAIT);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toContain('Stopped subagents: 1.'), WAIT);
     fixture().telegram.says(chat, '/status', chat);
     await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toMatch(/^Idle/), WAIT);
     expect(fixture().telegram.screen(chat).at(-1)).not.toContain('In the background');

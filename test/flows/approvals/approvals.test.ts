@@ -50,7 +50,7 @@ describeGateway('approvals', { telegram: true, discord: true, file, tools: risky
 
   it('asks with buttons, runs once when they are pressed, and names who pressed (S-37, B-20)', async () => {
     const chat = await askOnTelegram('wipe it all');
-    expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Always exactly this here']);
+    expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Always allow this exact call here']);
     await shows(chat, /"word": "wipe it all"[\s\S]*It wipes a disk\./);
     const press = fixture().telegram.press(chat, 'Approve', chat);
     fixture().telegram.presses(chat, chat, 'approve:nobody-knows-this-one');
@@ -163,14 +163,14 @@ describeGateway('approvals', { telegram: true, discord: true, file, tools: risky
   it('explains once to a user who writes in the meantime what it is waiting for; /stop denies and ends it', async () => {
     const chat = await askOnTelegram('wipe and wait');
     for (const more of ['and then?', 'hello?']) fixture().telegram.says(chat, more, chat);
-    await shows(chat, /still waiting for a decision on wipe/);
+    await shows(chat, /first I need a decision on wipe/);
     fixture().telegram.says(chat, '/stop', chat);
     await shows(chat, /Stopped\. 2 queued messages were dropped/);
     await shows(chat, /Not run: stopped/);
     await fixture().idle(`telegram:${chat}`);
     const told = fixture()
       .telegram.screen(chat)
-      .filter((text) => text.includes('still waiting for a decision'));
+      .filter((text) => text.includes('first I need a decision'));
     expect(told).toHaveLength(1);
     expect(buttons(chat)).toEqual([]);
     expect(runsOf('wipe and wait')).toBe(0);

@@ -64,8 +64,8 @@ describeGateway(
 
     it('apply to exactly one call in one chat, and are listed and removed there', async () => {
       const chat = await asked('first', 'disk a');
-      expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Always exactly this here']);
-      fixture().telegram.press(chat, 'Always exactly this here', chat);
+      expect(buttons(chat)).toEqual(['Approve', 'Deny', 'Always allow this exact call here']);
+      fixture().telegram.press(chat, 'Always allow this exact call here', chat);
       await shows(chat, /echo: first/);
       answers('second', 'wipe', 'disk a');
       says(chat, 'second');
@@ -90,7 +90,7 @@ describeGateway(
 
     it('never apply to a conversation that has read text of others: it is asked each time', async () => {
       const chat = await asked('begin', 'disk c');
-      fixture().telegram.press(chat, 'Always exactly this here', chat);
+      fixture().telegram.press(chat, 'Always allow this exact call here', chat);
       await shows(chat, /echo: begin/);
       answers('read it', 'look', '');
       says(chat, 'read it');

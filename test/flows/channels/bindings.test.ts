@@ -71,10 +71,8 @@ describeGateway('a binding', { telegram: true, furnish, model: { models } }, (fi
   });
 
   it('is shown by /status, /profile and /model', async () => {
-    expect(await says('/status', ANN, 'Profile: ann (bound in config.json)')).toContain(
-      'Model: model-of-ann',
-    );
-    await says('/profile', ANN, 'Profile: ann (bound in config.json)');
+    expect(await says('/status', ANN, 'Profile: ann (set in config.json)')).toContain('Model: model-of-ann');
+    await says('/profile', ANN, 'Profile: ann (set in config.json)');
     await says('/model', ANN, 'model-of-ann');
   });
 
@@ -106,9 +104,9 @@ describeGateway('a binding', { telegram: true, furnish, model: { models } }, (fi
 
   it('is overridden by what an owner has chosen for the conversation, and cannot be left by others', async () => {
     await says('/profile default', ANN, 'Only an owner');
-    await says('/profile ann', OWNER, 'The profile is ann now');
+    await says('/profile ann', OWNER, 'Profile changed to ann');
     expect((await answeredBy(OWNER))[0]).toBe('ann');
-    await says('/profile default', OWNER, 'The profile is default now');
+    await says('/profile default', OWNER, 'Profile changed to default');
     expect((await answeredBy(OWNER))[0]).toBeUndefined();
     expect(await says('/status', OWNER, 'Profile: default')).not.toContain('bound');
   });

@@ -60,7 +60,7 @@ describeGateway('a group', { telegram: true, discord: true, file }, (fixture) =>
     await fixture().idle(`telegram:${OBSERVED}`);
   });
 
-  it('keeps nothing of others elsewhere, until an owner writes /observe on; off, all of it is gone', async () => {
+  it('stores no other messages until an owner writes /observe on, and deletes them all at /observe off', async () => {
     const chat = '-4101';
     fixture().telegram.says(chat, 'unheard', '31');
     fixture().telegram.says(chat, '/observe on', '31');

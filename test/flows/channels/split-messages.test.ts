@@ -27,6 +27,6 @@ describeGateway('messages in pieces', { telegram: true, file }, (fixture) => {
     await fixture().idle(`telegram:${writer}`);
     expect(shown()).not.toContain('too fast');
     telegram.says(writer, 'one more', writer);
-    await vi.waitFor(() => expect(shown()).toContain('That was too fast'), WAIT);
+    await vi.waitFor(() => expect(shown()).toContain('You are sending messages too fast'), WAIT);
   });
 });

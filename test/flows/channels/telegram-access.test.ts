@@ -51,7 +51,10 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     expect(screen('9001')).toHaveLength(2);
     // Only owners may do that.
     fixture().telegram.says('9001', '/trust', '9001');
-    await vi.waitFor(() => expect(screen('9001').at(-1)).toContain('has read no text from others'), WAIT);
+    await vi.waitFor(
+      () => expect(screen('9001').at(-1)).toContain('has not read any untrusted content'),
+      WAIT,
+    );
     // A name proves nothing: anyone who takes it over is a stranger.
     const from = { id: 9_002, is_bot: false, first_name: 'Person 9001', username: 'person9001' };
     fixture().telegram.says('9002', 'it is me', '9001', { fields: { from } });

@@ -131,7 +131,9 @@ describeGateway('a webhook of Telegram', { telegram: true, file, env }, (fixture
     await vi.waitFor(async () => {
       const { channels } = await fixture().gateway.health();
       expect(channels['telegram']).toMatchObject({ state: 'degraded', waiting: 1 });
-      expect(channels['telegram']?.detail).toContain('"Connection refused". It holds 1 back');
+      expect(channels['telegram']?.detail).toContain(
+        '"Connection refused". It keeps trying; waiting updates: 1',
+      );
     }, WAIT);
     for (const path of ['/v1/health', '/readyz']) {
       const answer = await fixture().call(path, { token: OWNER, headers: { 'accept-language': 'de' } });

@@ -83,7 +83,7 @@ describeGateway('files over HTTP', { model: { models }, furnish }, (fixture) => 
       const refused = await complete('and this:', [{ type: 'input_audio', input_audio: audio }]);
       expect(refused).toMatchObject({ status: 400, body: { error: { code: 'unreadable_file' } } });
       expect(refused.body.error.message).toContain(
-        '"audio-2.ogg" cannot be read: it could not be listened to',
+        '"audio-2.ogg" cannot be read: it could not be transcribed',
       );
       expect(refused.body.error.message).toContain('unknown codec');
     });

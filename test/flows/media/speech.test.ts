@@ -109,7 +109,7 @@ describeGateway('spoken answers', options, (fixture) => {
     await switchOn(chat);
     const code = '```js\nalert(1)\n```';
     ask(chat, 'long', `First ${chat}.\n\n${code}\n\nSee https://example.org. ${'Then this. '.repeat(20)}`);
-    await shows(chat, '[voice answer.ogg] The beginning, spoken; the whole answer is the text above.');
+    await shows(chat, '[voice answer.ogg] Only the beginning is spoken; the whole answer is the text above.');
     const [{ input } = { input: '' }] = spokenIn(`First ${chat}`);
     expect(input).toMatch(/^First \d+\.\nSee\.(?: Then this\.)+$/);
     expect(input.length).toBeLessThanOrEqual(100);

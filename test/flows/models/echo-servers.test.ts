@@ -151,7 +151,7 @@ describe('a client of the API without a session', { timeout: START_MS }, () => {
 });
 
 describe('a history that DeepSeek began', { timeout: START_MS }, () => {
-  it('goes on with a server that refuses thoughts', async () => {
+  it('continues with a server that refuses thoughts', async () => {
     const deepseek = await startStrictServer([thoughtsOfAll], answer, 'someone');
     const groq = await startStrictServer(
       [noThoughts],

@@ -154,7 +154,7 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
       token: OWNER,
       json: { content: '/status' },
     });
-    expect(await status.text()).toMatch(/its server is not sent all tools/);
+    expect(await status.text()).toMatch(/not sent to its server: all tools/);
   });
 
   it('answers the plain question after a picture that the server refuses', async () => {
@@ -187,7 +187,7 @@ describe('a gateway with model servers that refuse parts of requests', { timeout
     },
   );
 
-  it('tells a chat once what is left out', async () => {
+  it('notifies a chat once of what is left out', async () => {
     await ask('plain', 'hello', 'told');
     expect(await traceOf('told')).toContain('does not accept everything that I send. Left out: all tools.');
     await ask('plain', 'again', 'told');

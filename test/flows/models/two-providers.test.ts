@@ -91,7 +91,7 @@ describe('two model servers in one gateway', { timeout: START_MS }, () => {
     );
     await say(fixture, 'shows', '/model openai/fake');
     expect(await say(fixture, 'shows', '/model')).toBe(
-      'Model: `openai/fake` (chosen for this conversation; /model default undoes it)\n' +
+      'Model: `openai/fake` (chosen for this conversation; /model default resets it)\n' +
         'Change it with /model NAME:\n▶ openai/fake\n· fake:latest\n· plain:latest',
     );
   });

@@ -62,7 +62,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
     const { model } = await fixture().gateway.health();
     expect(model).toMatchObject({ state: 'degraded', name: 'gone' });
     expect(model.missing).toEqual([
-      expect.stringMatching(/^MODEL: .* has no model "gone": fetch it with `ollama pull gone`/),
+      expect.stringMatching(/^MODEL: .* has no model "gone": download it with `ollama pull gone`/),
       expect.stringMatching(/^profiles\/typo\/config\.json: model: .* `ollama pull lama3`/),
     ]);
     expect(fixture().log.join('')).toMatch(/"models_degraded"[^\n]*|ollama pull gone[^\n]*models_degraded/);
@@ -116,7 +116,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
     await notices.end();
   });
 
-  it('only talks if it cannot call tools, promises none, and says so', async () => {
+  it('can only chat if it cannot call tools, promises none, and says so', async () => {
     await ask('talks', 'hello nobody');
     expect(await answering('talks')).toMatchObject({ configured: 'gone', from: 'gateway', tools: null });
     await say('talks', '/model plain');
@@ -136,7 +136,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
     const system = body.messages.find(({ role }) => role === 'system')?.content ?? '';
     expect(system).toContain('You are Parley');
     expect(system).not.toMatch(/Use your tools|profile_id|spawn_agent/);
-    const note = '(plain:latest cannot call tools, so it only talks)';
+    const note = '(plain:latest cannot call tools, so it can only chat)';
     expect(await say('talks', '/status')).toContain(`Model: plain:latest ${note}`);
     expect(await say('talks', '/model')).toContain(note);
     await say('talks', '/model fake');

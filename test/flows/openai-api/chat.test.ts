@@ -188,7 +188,7 @@ describeGateway('the openai client', {}, (fixture) => {
       expect(streamed).toBe('{"city": "Oslo", "people": 1}');
     });
 
-    it('gets the second answer of a model that is told what was wrong with its first', async () => {
+    it('gets the second answer of a model that learns what was wrong with its first', async () => {
       const { ollama } = fixture();
       ollama.answer('Oslo has one person.');
       ollama.answer('{"city": "Oslo", "people": 1}');

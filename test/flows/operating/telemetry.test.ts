@@ -166,7 +166,7 @@ describe('traces for OpenTelemetry', () => {
       expect(below(agent)).toEqual(['chat fake:latest', 'chat fake:latest', 'execute_tool list_dir']);
     });
 
-    it('that another process goes on with have one span for each run, in one trace', async () => {
+    it('that another process continues have one span for each run, in one trace', async () => {
       fixture.ollama.answer(spawn('write slowly', { background: true }), { when: 'start a slow one' });
       fixture.ollama.answer({ text: 'one two three four five six', perSecond: 2 }, { when: 'write slowly' });
       const turnId = await fixture.post('slowed', 'start a slow one');

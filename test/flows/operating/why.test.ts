@@ -39,7 +39,7 @@ describeGateway('why it did not answer', { telegram: true, file, tools: riskyToo
     });
     await expect
       .poll(() => trace(`telegram:${chat}`), WAIT)
-      .toMatch(/\(ignored\): its channel does not pass on .*written through an inline bot/);
+      .toMatch(/\(ignored\): its channel does not forward .*written through an inline bot/);
   });
 
   it('2: its sender has no access, or did not mention the bot in a group', async () => {
@@ -95,7 +95,7 @@ describeGateway('why it did not answer', { telegram: true, file, tools: riskyToo
     says(first, 'behind it');
     await expect
       .poll(() => trace(`telegram:${first}`), WAIT)
-      .toMatch(/waits behind 1 earlier message of its session; turn \S+ at the head is running/);
+      .toMatch(/waiting behind 1 earlier message of its session; turn \S+ at the head is running/);
     const [running] = await turnsOf(first);
     const answer = await fixture().call(`/v1/turns/${running?.id}/trace`);
     expect(await answer.json()).toMatchObject({
@@ -146,7 +146,7 @@ describeGateway('why it did not answer', { telegram: true, file, tools: riskyToo
     await fixture().idle(`telegram:${chat}`);
     await expect
       .poll(() => trace(`telegram:${chat}`), WAIT)
-      .toMatch(/It was answered after[\s\S]*asked about the tool wipe[\s\S]*denied by/);
+      .toMatch(/Answered in[\s\S]*approval requested for the tool wipe[\s\S]*denied by/);
   });
 
   it('8: the model had nothing to say', async () => {

@@ -130,9 +130,10 @@ describe.each(['embedded', 'postgres'] as const)('two workers on %s', (kind) => 
       terminal.stdout.on('data', (bytes: Buffer) => (shown += bytes.toString()));
       const ended = once(terminal, 'close');
       const link = await vi.waitFor(() => {
-        const found = /2 workers\)\s+Sign in once, within ten minutes: {2}(http:\S+)\/#code=([\w-]+)/.exec(
-          shown,
-        );
+        const found =
+          /2 workers\)\s+Sign-in link (works once, for ten minutes): {2}(http:\S+)\/#code=([\w-]+)/.exec(
+            shown,
+          );
         if (found === null) throw new Error(shown);
         return { url: found[1] ?? '', code: found[2] ?? '' };
       }, LONG);
@@ -142,14 +143,14 @@ describe.each(['embedded', 'postgres'] as const)('two workers on %s', (kind) => 
         body: JSON.stringify({ code: link.code }),
       });
       expect(await answer.json()).toEqual({ signedIn: true });
-      expect(shown.match(/Sign in once/g)).toHaveLength(1);
+      expect(shown.match(/Sign-in link/g)).toHaveLength(1);
       terminal.stdin.write('\u0003');
       await ended;
       await rm(second, { recursive: true, force: true });
     },
   );
 
-  it('are separate nodes, and a killed one is restarted and loses nothing', async () => {
+  it('are separate nodes, and a killed one restarts without losing anything', async () => {
     await vi.waitFor(async () => expect(await live()).toEqual([':1', ':2']), LONG);
     ollama.answer({ text: 'Here after all.', hold: true }, { when: 'stay' });
     await call('/v1/sessions/http:workers/messages', { content: 'stay' });

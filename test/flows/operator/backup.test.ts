@@ -201,7 +201,9 @@ describe.each([{ embedded: true }, { embedded: false }])(
         const file = path.join(place, 'one.backup');
         await backup(env, file);
         await expect(backup(env, file)).rejects.toThrow(/already exists/);
-        await expect(backup(env, path.join(home, 'here'))).rejects.toThrow(/belong in its folder .*backups/);
+        await expect(backup(env, path.join(home, 'here'))).rejects.toThrow(
+          /write backups to the folder .*backups/,
+        );
         const typed = await parley(['backup', path.join(home, 'backups/here')], env);
         expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Written: /) });
         // On a slow machine it reports what it is waiting for.
@@ -228,7 +230,7 @@ describe.each([{ embedded: true }, { embedded: false }])(
         }
         await writeBackup(newer, head());
         await expect(restore(target, newer)).rejects.toThrow(
-          /made by Parley 99\.0\.0, whose tables are not those/,
+          /made by Parley 99\.0\.0, whose tables differ from those/,
         );
         // Neither has left a row or a file: the same restore now needs no --replace.
         await restore(target, file);

@@ -79,7 +79,7 @@ describe('a daily backup', () => {
       await call(gateway.url, 'files?name=plan.txt', { method: 'POST', body: 'The plan.' });
       await clock.advance(FIRST_AFTER_MS);
       const fine = new RegExp(
-        `^ok .* The last daily backup is of .* \\(0 hours old\\): .*/parley-${DAY}\\.backup\\.$`,
+        `^ok .* The last daily backup is from .* \\(0 hours old\\): .*/parley-${DAY}\\.backup\\.$`,
       );
       await vi.waitFor(async () => expect(await doctorLine(env)).toMatch(fine), WAIT);
       const metrics = await fetch(`${gateway.url}/metrics`, {

@@ -41,7 +41,7 @@ describe('parley doctor on a broken setup', () => {
   const settings = (text: string, mode = 0o600) => writeFile(path.join(home, 'config.json'), text, { mode });
 
   it('finds nothing on one that is intact, and leaves the home as it was', async () => {
-    expect(await complaints(env)).toBe('\nAll is well.');
+    expect(await complaints(env)).toBe('\nNo problems found.');
     await expect(stat(path.join(home, 'pg'))).rejects.toThrow(/ENOENT/);
   });
 
@@ -65,7 +65,7 @@ describe('parley doctor on a broken setup', () => {
     expect(said).toContain('parley doctor --fix corrects 2 of them.');
     expect(await complaints(env, '--fix')).toContain('Permissions: changed the mode of');
     expect((await stat(home)).mode & 0o777).toBe(0o700);
-    expect(await complaints(env)).toBe('\nAll is well.');
+    expect(await complaints(env)).toBe('\nNo problems found.');
   });
 
   it('names 4: a home that is a file', async () => {
@@ -120,15 +120,17 @@ describe('parley doctor on a broken setup', () => {
     expect(await complaints(bot, '--fix')).toContain("Telegram: removed the bot's webhook at Telegram.");
     expect(telegram.updates.webhook).toBe('');
     telegram.privacyOff = true;
-    expect(await complaints(bot)).toBe('\nAll is well.');
+    expect(await complaints(bot)).toBe('\nNo problems found.');
     await settings('{"channels": {"telegram": {"webhook": {"url": "https://bot.example.org"}}}}');
     expect(await complaints(bot)).toMatch(/warning +Telegram +The webhook is not set yet; 0 updates wait/);
     telegram.webhook.set({ url: 'https://bot.example.org/v1/updates/telegram' });
-    expect(await complaints(bot)).toBe('\nAll is well.');
+    expect(await complaints(bot)).toBe('\nNo problems found.');
     telegram.webhook.gateway = () => 'http://127.0.0.1:1';
     telegram.says('7001', 'anybody?', '7001');
     await expect.poll(() => telegram.webhook.info()['last_error_message'], WAIT).toBe('Connection refused');
-    expect(await complaints(bot)).toMatch(/error +Telegram +.*"Connection refused". It holds 1 back/);
+    expect(await complaints(bot)).toMatch(
+      /error +Telegram +.*"Connection refused". It keeps trying; waiting updates: 1/,
+    );
     telegram.webhook.remove({});
     await settings('{}');
     telegram.tokenValid = false;
@@ -139,7 +141,7 @@ describe('parley doctor on a broken setup', () => {
     const discord = await FakeDiscord.open();
     onTestFinished(() => discord.close());
     const bot = { ...env, DISCORD_BOT_TOKEN: discord.token, DISCORD_API_ROOT: discord.apiRoot };
-    expect(await complaints(bot)).toBe('\nAll is well.');
+    expect(await complaints(bot)).toBe('\nNo problems found.');
     discord.gateway.messageContentAllowed = false;
     expect(await complaints(bot)).toMatch(/warning +Discord +The Message Content Intent is off/);
     expect(await complaints({ ...bot, DISCORD_BOT_TOKEN: 'wrong' })).toMatch(/error +Discord +.*token/);
@@ -160,12 +162,12 @@ describe('parley doctor on a broken setup', () => {
     expect(await complaints(env)).toMatch(/warning +Sandbox +tools\.enabled names exec, which .* is off\./);
   });
 
-  it('names 16: an embedded database that is incomplete, and 17: a TZ that names no zone', async () => {
+  it('names 16: an incomplete embedded database, and 17: a TZ that is not a time zone', async () => {
     await mkdir(path.join(home, 'pg'));
     await writeFile(path.join(home, 'pg', 'postmaster.opts'), '');
     const said = await complaints({ ...env, TZ: 'Mars/Phobos' });
     expect(said).toMatch(/error +Database +\S+pg holds files but no complete database/);
-    expect(said).toMatch(/warning +Time zone +TZ names no time zone/);
+    expect(said).toMatch(/warning +Time zone +TZ is not a valid time zone/);
   });
 
   it('tells programs the same as JSON', async () => {

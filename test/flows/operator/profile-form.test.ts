@@ -90,13 +90,13 @@ describePage('the form of a profile', (tab) => {
     await page.getByRole('alert').getByText('temperature').waitFor();
     await page.getByLabel('temperature', { exact: true }).fill('0.5');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The profile singer is saved').waitFor();
+    await page.getByText('Profile singer saved').waitFor();
     expect(await promptOf('songs', 'a song about rain', 'singer')).toContain('Sing every answer.');
     await page.getByRole('button', { name: 'Edit: singer' }).click();
     expect(await page.getByLabel('temperature', { exact: true }).inputValue()).toBe('0.5');
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('The files of the profile singer are deleted.').waitFor();
+    await page.getByText('Deleted the files of the profile singer.').waitFor();
     expect(await page.getByRole('button', { name: 'Edit: singer' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Edit: coder' }).click();
     await page.getByRole('button', { name: 'Save' }).waitFor();

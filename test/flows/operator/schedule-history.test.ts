@@ -37,7 +37,7 @@ describeGateway('the history of a schedule', {}, (fixture) => {
     expect(await runsOf(fixture(), id)).toEqual([]);
     const command = async (...args: string[]): Promise<string> =>
       await scheduleCommand(args)(fixture().store, loadConfig(fixture().env));
-    expect(await command('history', id)).toContain('It has not run yet.');
+    expect(await command('history', id)).toContain('No runs yet.');
 
     fixture().ollama.answer({ text: 'High at noon.' }, { when: TASK });
     // As if no gateway had run for three and a half hours.
@@ -115,7 +115,7 @@ describePage('the history of a schedule on the page', (tab) => {
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.locator('.toast').waitFor();
     expect(await page.getByLabel('What should be done?').inputValue()).toBe('Name the ships in port');
-    await page.getByRole('combobox', { name: 'It runs' }).selectOption('everyMinutes');
+    await page.getByRole('combobox', { name: 'Timing' }).selectOption('everyMinutes');
     await page.getByLabel('When', { exact: true }).fill('90');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.locator('.settings-row-title', { hasText: 'Name the ships in port' }).waitFor();

@@ -88,7 +88,7 @@ describeGateway(
       expect(messages.map(({ seq }) => seq)).toEqual(Array.from({ length: more }, (_, at) => at + 1));
     });
 
-    it('have schedules, which run at once when an operator asks', async () => {
+    it('have schedules, which run immediately when an operator asks', async () => {
       const on = fixture();
       const { telegram, env } = on;
       telegram.says(ada, 'Hello', ada);
@@ -99,7 +99,7 @@ describeGateway(
       expect((await parley(['schedule'], env)).stdout).toMatch(
         new RegExp(`^${id} {2}telegram:${ada} .*Tell me the news`, 'm'),
       );
-      expect(await schedule('list', `telegram:${bob}`)).toBe('There are no schedules.');
+      expect(await schedule('list', `telegram:${bob}`)).toBe('No schedules yet.');
       expect(await schedule('run', id)).toContain('due now');
       await expect
         .poll(() => telegram.screen(ada).join('\n'), WAIT)

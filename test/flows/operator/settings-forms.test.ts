@@ -46,7 +46,7 @@ describePage('the forms of the settings', (tab) => {
     const page = await open('access');
     await page.getByLabel('Id', { exact: true }).fill('7777');
     await page.getByRole('button', { name: 'Add' }).click();
-    await page.getByRole('button', { name: 'Remove: telegram 7777, may write privately' }).click();
+    await page.getByRole('button', { name: 'Remove: telegram 7777, can write privately' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.locator('.settings-row', { hasText: 'telegram 7777' }).waitFor({ state: 'detached' });
     expect(await fixture.store.access.grants()).toEqual([]);
@@ -66,13 +66,13 @@ describePage('the forms of the settings', (tab) => {
     await goToScreen(page, 'memory');
     await page.getByRole('button', { name: 'Delete: Likes the sea.' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('Nothing is remembered.').waitFor();
+    await page.getByText('No memories yet.').waitFor();
     expect(await fixture.store.memories.memories('telegram:7001', 9)).toEqual([]);
   });
 
   it('show usage as bars with a table of the same numbers', async () => {
     const page = await open('usage');
-    await page.getByLabel('By').selectOption('channel');
+    await page.getByLabel('Group by').selectOption('channel');
     await page.getByRole('button', { name: 'Show' }).click();
     await page.getByRole('cell', { name: 'http', exact: true }).waitFor();
     expect(await page.locator('.usage-bar').count()).toBe(1);

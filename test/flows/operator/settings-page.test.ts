@@ -54,7 +54,7 @@ describePage('the settings of a gateway', (tab) => {
     await goToScreen(page, 'log');
     await page.getByText('channel_unreachable').waitFor();
     await goToScreen(page, 'dead-letters');
-    await page.getByText('Nothing was given up.').waitFor();
+    await page.getByText('No failed messages.').waitFor();
     for (const screen of SCREENS) {
       await goToScreen(page, screen);
       await tab.screenshot(`wide-${screen}`);

@@ -48,7 +48,7 @@ describePage('the sign-ins in the settings', (tab) => {
     ]);
     const rows = page.locator('.settings-row');
     expect(await rows.nth(3).innerText()).toMatch(/last used/);
-    expect(await rows.nth(2).innerText()).toMatch(/not used yet/);
+    expect(await rows.nth(2).innerText()).toMatch(/never used/);
     expect(await rows.nth(0).getByRole('button').count()).toBe(0);
     await tab.screenshot('sign-ins');
     await rows

@@ -152,7 +152,7 @@ describeGateway('an outbound webhook', SETTINGS, (fixture) => {
       json: { content: '/status' },
     });
     expect((await status.json()).reply).toMatch(
-      /^Webhook outside: \d+ events? (?:is|are) waiting because the last try failed: /m,
+      /^Webhook outside: \d+ events? (?:is|are) waiting because the last attempt failed: /m,
     );
     const errors = (await waits()).map(({ error }) => error).join('\n');
     expect(errors).toMatch(/not a public address|Port \d+ is not allowed/);

@@ -53,7 +53,7 @@ describeGateway('a plan with a step for the coder', options, (fixture) => {
     expect(posted.status).toBe(202);
     const { id, tool, warning } = await asks('http:coded');
     expect(tool).toBe('exec');
-    expect(warning).toContain('text from web pages (127.0.0.1) may have caused it');
+    expect(warning).toContain('content from web pages (127.0.0.1) may have caused it');
     expect(website.asked.slice(before)).toEqual(['/prices']);
     await fixture().call(`/v1/approvals/${id}`, { json: { decision: 'approved' } });
     await fixture().idle('http:coded');

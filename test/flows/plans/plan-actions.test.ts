@@ -31,8 +31,8 @@ const PLAYS: Play[] = [
     action: 'retry',
     script: (planned) => [decide({ action: 'retry', reason: 'it was busy' }), planned.work(), planned.work()],
     last: ['done 1. Wash (2) it was busy', 'done 2. Paint (1) '],
-    between: /failed 1\. .*⚡ Step 1 failed.*running 1\. Wash \(2\) it was busy.*Step 1 is tried again\./s,
-    notes: { 3: 'Step 1 is tried again.' },
+    between: /failed 1\. .*⚡ Step 1 failed.*running 1\. Wash \(2\) it was busy.*Retrying step 1\./s,
+    notes: { 3: 'Retrying step 1.' },
   },
   {
     action: 'modify',

@@ -45,7 +45,7 @@ describeGateway(
     async function paused(participant: Participant): Promise<PlanChat> {
       const planned = await open(participant, both);
       const gate = await atWork(planned);
-      expect(await participant.press('Pause')).toBe('The plan pauses before its next step.');
+      expect(await participant.press('Pause')).toBe('The plan will pause before its next step.');
       gate.release();
       expect(await planned.follow()).toBeUndefined();
       expect((await planned.settled()).state).toBe('paused');

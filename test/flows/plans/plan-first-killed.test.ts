@@ -47,7 +47,7 @@ it('plans once, shows one card and runs each step once, wherever it is killed', 
   gateway.start();
   await until(() => {
     expect(telegram.screen(CHAT).join('\n')).toContain('None of this plan has run yet');
-    expect(cards()).toEqual([expect.objectContaining({ text: expect.stringContaining('not begun') })]);
+    expect(cards()).toEqual([expect.objectContaining({ text: expect.stringContaining('not started') })]);
   });
   expect(cards()[0]?.buttons.map(({ text }) => text)).toEqual(['Run', 'Step by step', 'Edit', 'Cancel']);
   expect(asked(TAG)).toBe(2);

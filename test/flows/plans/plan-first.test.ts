@@ -69,7 +69,7 @@ describeGateway(
         await fixture().idle(chat.session);
         expect(card(chat)).toEqual([
           {
-            text: expect.stringMatching(/3 steps · not begun[^]*1\. Wash[^]*2\. Dry[^]*3\. Paint/),
+            text: expect.stringMatching(/3 steps · not started[^]*1\. Wash[^]*2\. Dry[^]*3\. Paint/),
             buttons: ['Run', 'Step by step', 'Edit', 'Cancel'],
           },
         ]);
@@ -83,13 +83,13 @@ describeGateway(
         await shows(chat, told);
 
         chat.says('/plan edit 2 drop; 3 before 1');
-        await shows(chat, /The plan is changed/);
+        await shows(chat, /The plan has been changed/);
         await vi.waitFor(
-          () => expect(card(chat)[0]?.text).toMatch(/2 steps · not begun[^]*1\. Paint[^]*2\. Wash/),
+          () => expect(card(chat)[0]?.text).toMatch(/2 steps · not started[^]*1\. Paint[^]*2\. Wash/),
           WAIT,
         );
 
-        expect(await chat.press('Run')).toBe('The plan runs.');
+        expect(await chat.press('Run')).toBe('Running the plan.');
         await vi.waitFor(() => expect(stepsDone(fixture(), tag)).toEqual(['Paint', 'Wash']), WAIT);
         await shows(chat, /echo: Run the plan/);
         await fixture().idle(chat.session);

@@ -38,7 +38,7 @@ describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
     }, WAIT);
   };
 
-  it('runs over HTTP in agentic mode, emits its progress, and cannot be changed once it is over (S-02, S-05)', async () => {
+  it('runs over HTTP in agentic mode, emits its progress, and cannot be changed once it has ended (S-02, S-05)', async () => {
     await planningProfile();
     const key = '/v1/sessions/http:planned';
     await fixture().post('planned', 'hello');

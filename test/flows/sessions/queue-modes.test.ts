@@ -107,7 +107,7 @@ describeGateway('Queue modes', { telegram: true, discord: true }, (fixture) => {
     ]);
   });
 
-  it.concurrent('ends the deferred reply of a command whose question was answered together with the one before', async () => {
+  it.concurrent('ends the deferred reply of a command whose question was answered together with the previous one', async () => {
     const room = fixture().discord.platform.addChannel(0);
     await fixture().store.access.addGrant('discord', 'group', room.id);
     const ada = fixture().discord.person('Ada');
@@ -129,7 +129,7 @@ describeGateway('Queue modes', { telegram: true, discord: true }, (fixture) => {
     await vi.waitFor(() => {
       expect(fixture().discord.screen(room)).toEqual([
         'One answer for both.',
-        '(answered together with the message before)',
+        '(answered together with the previous message)',
       ]);
     }, WAIT);
   });

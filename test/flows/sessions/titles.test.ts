@@ -70,7 +70,7 @@ describeGateway('the title of a chat', { telegram: true }, (fixture) => {
     expect(titleCallsOn('What is the weather like in Oslo?')).toBe(1);
   });
 
-  it('yields to the next turn of its chat, which is answered at once', async () => {
+  it('yields to the next turn of its chat, which is answered immediately', async () => {
     fixture().ollama.answer({ text: 'late', hold: true }, { when: TITLE_REQUEST });
     await fixture().post('busy', 'first of the busy');
     const call = await vi.waitFor(() => {

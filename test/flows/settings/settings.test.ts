@@ -102,7 +102,10 @@ describeGateway('settings', { telegram: true, file: FILE, tools: [wait] }, (fixt
     telegram.says(stranger, 'and now?', stranger);
     await vi.waitFor(() => expect(telegram.screen(stranger).join()).toContain('echo: and now?'), WAIT);
     telegram.says(stranger, 'once more', stranger);
-    await vi.waitFor(() => expect(telegram.screen(stranger).join()).toContain('That was too fast'), WAIT);
+    await vi.waitFor(
+      () => expect(telegram.screen(stranger).join()).toContain('You are sending messages too fast'),
+      WAIT,
+    );
     await edit(FILE);
     await counts({ limits: { messagesPerMinute: 10, messagesAtOnce: 5 } });
     const before = telegram.screen(other).length;
@@ -171,7 +174,7 @@ describeGateway('settings', { telegram: true, file: FILE, tools: [wait] }, (fixt
     expect(await status()).not.toContain('restart');
   });
 
-  it('refuse tools that do not exist, and a file that is gone, and keep what was', async () => {
+  it('refuse unknown tools and a deleted file, and keep the previous settings', async () => {
     await edit({ ...FILE, persona: 'You are Jack.', tools: { enabled: ['dance'] } });
     await vi.waitFor(async () => expect((await settings()).errors.join()).toContain('no tool "dance"'), WAIT);
     expect((await settings()).values).toMatchObject({ persona: 'You are Polly.' });

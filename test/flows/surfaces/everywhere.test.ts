@@ -101,7 +101,7 @@ describeGateway('one conversation everywhere', SETTINGS, (fixture) => {
     const { asks } = await entered.json();
     await fixture().call(`/v1/links/${asks.id}`, { json: { session: `http:${page}`, agree: true } });
     commands('link yes');
-    await shows(screen, 'shares this conversation now');
+    await shows(screen, 'now shares this conversation');
   };
 
   describePage('with the page', (tab) => {

@@ -163,7 +163,7 @@ describeGateway('a group that shares the conversation of a person', SETTINGS, (f
       await seenIn(group, 'Everyone in this group will read');
       await seen(chat, 'Everyone in that group will read');
       says(chat, '/link yes');
-      await seen(chat, `I am waiting for ${group.network} (group chat)`);
+      await seen(chat, `Waiting for ${group.network} (group chat)`);
       group.member('/link yes');
       await seenIn(group, 'This question is for someone else');
       group.member('/link no');
@@ -176,7 +176,7 @@ describeGateway('a group that shares the conversation of a person', SETTINGS, (f
       );
       expect(await fixture().store.surfaces.surface(group.address)).toBeUndefined();
       group.administrator('/link yes');
-      await seenIn(group, 'shares this conversation now');
+      await seenIn(group, 'now shares this conversation');
 
       const [known = '', answered = '', alone = ''] = ['May', 'We know', 'Only you'].map(
         (word) => `${word}, ${chat}.`,
@@ -196,7 +196,7 @@ describeGateway('a group that shares the conversation of a person', SETTINGS, (f
       await seenIn(group, `${group.network} (group chat), since`);
 
       group.member('/unlink');
-      await seenIn(group, 'This chat is on its own again');
+      await seenIn(group, 'This chat is separate again');
       await seen(chat, 'has left this conversation');
       says(chat, `only me ${chat}`);
       await seen(chat, alone);

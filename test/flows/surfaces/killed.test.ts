@@ -52,7 +52,7 @@ it('loses and doubles nothing in private chats, a group, a channel, a thread and
     await call(`/v1/links/${String(code)}`, { session: 'http:shared', agree: true });
     chat.command('link yes');
     await until(() =>
-      expect([chat.address, count(chat, 'shares this conversation now')]).toEqual([chat.address, 1]),
+      expect([chat.address, count(chat, 'now shares this conversation')]).toEqual([chat.address, 1]),
     );
   };
 

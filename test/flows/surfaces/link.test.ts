@@ -53,13 +53,13 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     const { channel, person } = await friend('Ada');
     const code = await codeOn(chat);
     fixture().discord.says(channel, `/link ${code}`, person);
-    await seenOn(channel, 'I have asked on Telegram');
+    await seenOn(channel, 'I sent a request to Telegram');
     await seen(chat, 'has entered the code');
     fixture().discord.says(channel, '/link yes', person);
-    await seenOn(channel, 'I am waiting for Telegram');
+    await seenOn(channel, 'Waiting for Telegram');
     says(chat, '/link yes');
-    await seen(chat, 'shares this conversation now');
-    await seenOn(channel, 'shares this conversation now');
+    await seen(chat, 'now shares this conversation');
+    await seenOn(channel, 'now shares this conversation');
     return { chat, channel, person };
   };
 
@@ -106,7 +106,7 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     fixture().discord.says(channel, '/surfaces', person);
     await seenOn(channel, 'Discord (private chat with Ada)');
     fixture().discord.says(channel, '/unlink', person);
-    await seenOn(channel, 'This chat is on its own again');
+    await seenOn(channel, 'This chat is separate again');
     await seen(chat, 'has left this conversation');
     const before = screen(chat).length;
     fixture().discord.says(channel, `only here ${chat}`, person);
@@ -129,13 +129,13 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     };
     await guess(used, 'already used');
     for (let n = 4; n > 1; n -= 1) await guess(`AAAAA-0000${n}`, `there are ${n} more tries`);
-    await guess('AAAAA-00001', 'there is one more try');
+    await guess('AAAAA-00001', 'you have one more try');
     await guess('no code at all', 'Too many wrong codes');
     expect(screen(OWNER_CHAT).join('\n')).not.toMatch(/Ada|Discord/);
     await guess(await codeOn(chat), 'Too many wrong codes');
     expect(fixture().log.join('')).toContain('link_guessing');
     fixture().discord.says(channel, '/unlink', person);
-    await seenOn(channel, 'on its own again');
+    await seenOn(channel, 'separate again');
   });
 
   it.concurrent('join nothing when one side declines', async () => {
@@ -145,9 +145,9 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     fixture().discord.says(channel, `/link ${code}`, person);
     await seen(chat, 'has entered the code');
     fixture().telegram.press(chat, 'Decline', chat);
-    await seenOn(channel, 'Declined: nothing was joined');
+    await seenOn(channel, 'not linked');
     fixture().discord.says(channel, '/link yes', person);
-    await seenOn(channel, 'There is no open question here');
+    await seenOn(channel, 'There is nothing to confirm here');
     says(chat, '/surfaces');
     await seen(chat, 'does not share its conversation with another chat');
     expect(await fixture().store.surfaces.surface(`telegram:${chat}`)).toBeUndefined();
@@ -178,9 +178,9 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     const early = await fixture().call(`/v1/links/${code}`, { json: agree });
     expect((await early.json()).error.code).toBe('not_asked');
     says(chat, `/link ${code}`);
-    await seen(chat, 'I have asked on Web');
+    await seen(chat, 'I sent a request to Web');
     says(chat, '/link yes');
-    await seen(chat, 'I am waiting for Web');
+    await seen(chat, 'Waiting for Web');
     const asked = await (await fixture().call(of('/surfaces'))).json();
     expect(asked).toMatchObject({ surfaces: [], asks: { address: `telegram:${chat}`, place: 'private' } });
     const token = 'a-token-of-somebody-else-0123456789';
@@ -190,7 +190,7 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     expect((await fixture().call(`/v1/links/${code}`, foreign)).status).toBe(404);
     const answered = await fixture().call(`/v1/links/${code}`, { json: agree });
     expect(await answered.json()).toEqual({ state: 'joined' });
-    await seen(chat, 'shares this conversation now');
+    await seen(chat, 'now shares this conversation');
     const { surfaces } = await (await fixture().call(of('/surfaces'))).json();
     expect(surfaces.map(({ address }: { address: string }) => address)).toEqual([
       `http:page${chat}`,
@@ -229,11 +229,11 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
     await seen(GROUP, 'Only an owner of this bot or an administrator');
     fixture().telegram.introduction.administrators.add(`${GROUP} ${chat}`);
     fixture().telegram.says(GROUP, `/link ${code}`, chat);
-    await seen(GROUP, 'I have asked on Telegram');
+    await seen(GROUP, 'I sent a request to Telegram');
     await seen(chat, 'Everyone in that group will read');
     fixture().telegram.press(GROUP, 'Join', chat);
     fixture().telegram.press(chat, 'Join', chat);
-    await seen(GROUP, 'shares this conversation now');
+    await seen(GROUP, 'now shares this conversation');
     says(chat, `say my birthday ${chat} again`);
     const shared = await fixture().modelCall(`birthday ${chat} again`);
     expect(JSON.stringify(shared.body.messages)).not.toContain('third of May');

@@ -83,7 +83,7 @@ describeGateway('chats that share one answer', SETTINGS, (fixture) => {
   const linked = async (chat?: string): Promise<Linked> => {
     const both = await almostLinked(chat);
     both.agree();
-    await seenOn(both.channel, 'shares this conversation now');
+    await seenOn(both.channel, 'now shares this conversation');
     return both;
   };
 

@@ -39,7 +39,7 @@ describeGateway('codes that are entered on the web', SETTINGS, (fixture) => {
     expect(entered.status).toBe(202);
     const { asks } = await entered.json();
     expect(asks).toMatchObject({ address: `telegram:${chat}`, place: 'private' });
-    await seen(chat, 'The code of this chat was entered there');
+    await seen(chat, 'The code from this chat was entered there');
     const listed = await (await fixture().call(of(page, '/surfaces'))).json();
     expect(listed).toEqual({ surfaces: [], asks });
     const agree = { json: { session: `http:${page}`, agree: true } };
@@ -47,7 +47,7 @@ describeGateway('codes that are entered on the web', SETTINGS, (fixture) => {
     expect(await waiting.json()).toEqual({ state: 'waiting' });
     expect(await (await fixture().call(of(page, '/surfaces'))).json()).toEqual({ surfaces: [], asks: null });
     says(chat, '/link yes');
-    await seen(chat, 'shares this conversation now');
+    await seen(chat, 'now shares this conversation');
     fixture().ollama.answer({ text: `To the web, ${chat}.` }, { when: `from the web ${chat}` });
     fixture().ollama.answer({ text: `To Telegram, ${chat}.` }, { when: `from Telegram ${chat}` });
     await fixture().post(page, `from the web ${chat}`);
@@ -65,7 +65,7 @@ describeGateway('codes that are entered on the web', SETTINGS, (fixture) => {
       `To Telegram, ${chat}.`,
     ]);
     says(chat, '/unlink');
-    await seen(chat, 'This chat is on its own again');
+    await seen(chat, 'This chat is separate again');
     says(chat, `alone ${chat}`);
     await seen(chat, `echo: alone ${chat}`);
     expect(JSON.stringify((await fixture().modelCall(`alone ${chat}`)).body.messages)).toContain(
@@ -108,10 +108,10 @@ describeGateway('codes that are entered on the web', SETTINGS, (fixture) => {
       const { asks } = await (await enter(page, await codeOn(chat))).json();
       await fixture().call(`/v1/links/${asks.id}`, { json: { session: `http:${page}`, agree: true } });
       says(chat, '/link yes');
-      await seen(chat, 'shares this conversation now');
+      await seen(chat, 'now shares this conversation');
     }
     await fixture().call(of(page, `/surfaces/http:${page}`), { method: 'DELETE' });
-    for (const chat of [first, second]) await seen(chat, 'This chat is on its own again');
+    for (const chat of [first, second]) await seen(chat, 'This chat is separate again');
     expect(await fixture().store.surfaces.surfaces(`http:${page}`)).toEqual([]);
     await fixture().post(page, `secret of the web ${first}`);
     await fixture().idle(`http:${page}`);

@@ -103,7 +103,7 @@ const value = {
 describe('a button under the card of a plan', () => {
   it('pauses it, once, however often it is pressed', async () => {
     const { press, did } = gatewayOf(AGENTIC);
-    expect(await press(value.pause)).toBe('The plan pauses before its next step.');
+    expect(await press(value.pause)).toBe('The plan will pause before its next step.');
     expect(await press(value.pause)).toBe('The plan is already set to pause before its next step.');
     expect(did).toEqual(['request {"pause":true}']);
   });
@@ -114,7 +114,7 @@ describe('a button under the card of a plan', () => {
     expect(await press(value.skip('s2'))).toBe('The plan is at another step now. Nothing was changed.');
     expect(await press(value.skip('nobody'))).toContain('Nothing was changed');
     expect(did).toEqual([]);
-    expect(await press(value.skip('s1'))).toBe('Step 2 is skipped.');
+    expect(await press(value.skip('s1'))).toBe('Step 2 will be skipped.');
     expect(await press(value.skip('s1'))).toBe('Step 2 is already set to be skipped.');
     expect(did).toEqual(['request {"skip":"s1"}']);
   });

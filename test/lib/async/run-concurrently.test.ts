@@ -52,7 +52,7 @@ describe('concurrent calls', () => {
 });
 
 describe('a call for each of many items', () => {
-  it('is made once, and never for more items at once than the limit', async () => {
+  it('is made once, and never for more items concurrently than the limit', async () => {
     const items = new Map(Array.from({ length: 9 }, (_, at) => [at, `item ${at}`]));
     const seen: string[] = [];
     let open = 0;
@@ -78,7 +78,7 @@ describe('a call for each of many items', () => {
     expect(seen).toEqual([1, 2, 3, 4]);
   });
 
-  it('begins no further item once as many have failed as run at once', async () => {
+  it('starts no further item once as many have failed as run concurrently', async () => {
     const begun: number[] = [];
     const all = forEachConcurrently([0, 1, 2, 3, 4], 2, async (item) => {
       begun.push(item);

@@ -95,7 +95,7 @@ describe('a text that is not UTF-8', () => {
     expect(decodeText(Buffer.from(`\ufeff${text}`))).toEqual({ text });
   });
 
-  it('keeps a log readable in which one byte is wrong, and says so', () => {
+  it('keeps a log with one wrong byte readable, and says so', () => {
     const log = (bytes: number[]): Buffer =>
       Buffer.concat([Buffer.from('request served\n'.repeat(20)), Buffer.from(bytes), Buffer.from(' end\n')]);
     const decoded = decodeText(log([0xff]));

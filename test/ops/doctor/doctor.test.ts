@@ -84,7 +84,9 @@ describe('the doctor', () => {
     });
     expect(backupFinding({ ...base, newest: newest(hoursAgo(3)) }, now)).toMatchObject({
       level: 'ok',
-      text: expect.stringMatching(/^The last daily backup is of .* \(3 hours old\): \/home\/backups\/one\.$/),
+      text: expect.stringMatching(
+        /^The last daily backup is from .* \(3 hours old\): \/home\/backups\/one\.$/,
+      ),
     });
     const old = { ...base, newest: newest(new Date(now.getTime() - OLD_BACKUP_MS - 1)) };
     expect(backupFinding(old, now)).toMatchObject({

@@ -167,7 +167,7 @@ describe('why a message has no answer', () => {
       spans: spans.map((span) => ({ ...span, model: '' })),
     });
     const [, , line] = timelineOf({ ...FACTS, attempts: [nameless] }, { detail: true });
-    expect(line?.text).toBe('model call 1: no model known, failed: unavailable (http://10.0.0.7 refused)');
+    expect(line?.text).toBe('model call 1: unknown model, failed: unavailable (http://10.0.0.7 refused)');
   });
 
   it('is given in the language of its reader, with the counts of its events', () => {

@@ -65,7 +65,7 @@ describe('the text of a JSON answer', () => {
     expect(out).toEqual(chunks);
   });
 
-  it('begins again when all of it was a thought', async () => {
+  it('starts again when all of it was a thought', async () => {
     const chunks: ChatChunk[] = [
       { type: 'text', delta: 'Let me see.' },
       { type: 'text_was_thinking' },

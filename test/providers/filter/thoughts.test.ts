@@ -53,7 +53,7 @@ describe('a thought in the text', () => {
     },
   );
 
-  it('starts at the first character for a model known to begin with one', () => {
+  it('starts at the first character for a model known to start with one', () => {
     const habits = { startsInThought: true };
     expect(filterText('Hm.</think>Hello.', { habits })).toMatchObject({ text: 'Hello.', thinking: 'Hm.' });
   });

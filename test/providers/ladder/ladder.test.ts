@@ -76,7 +76,7 @@ describe('a server that refuses', () => {
     ],
     // Fireworks (FlowiseAI/Flowise#2866).
     [400, { error: { message: "Extra inputs are not permitted, field: 'stream_options'" } }],
-  ])('stream_options by its name (%i) is asked without that field at once', async (status, body) => {
+  ])('stream_options by its name (%i) is immediately asked without that field', async (status, body) => {
     const rule: ServerRule = (sent) => (sent['stream_options'] == null ? undefined : { status, body });
     const { ask } = await setup({ rules: [rule] });
     expect(await ask(full())).toEqual({ text: 'Hello.', omitted: ['field:stream_options'], calls: 2 });
@@ -147,7 +147,7 @@ describe('a server that refuses', () => {
     expect(server.calls.length > 2).toBe(again);
   });
 
-  it('is asked at most so often, also when it says something else each time', async () => {
+  it('is asked a limited number of times, even if it says something else each time', async () => {
     let nth = 0;
     const rule: ServerRule = () => {
       const words = `No ${String.fromCodePoint(97 + nth++)}.`;

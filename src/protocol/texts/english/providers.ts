@@ -6,21 +6,20 @@ export const providers = {
   'provider.start_ollama': 'start it with `ollama serve`',
   'provider.start_server': 'start the server',
   'provider.closed': 'The connections to {server} were closed.',
-  'provider.broke_midway': 'The connection to {server} broke in the middle of the answer.',
-  'provider.not_http': '{host} does not speak HTTP: {setting} must name {server}.',
+  'provider.broke_midway': 'The connection to {server} was lost in the middle of the answer.',
+  'provider.not_http': '{host} does not speak HTTP: set {setting} to the address of {server}.',
   'provider.no_answer':
-    'No model server answers at {host} ({code}): {start}, or set {setting} to where it runs.',
+    'No model server answers at {host} ({code}): {start}, or set {setting} to its address.',
   'provider.connection_failed': 'connection failed',
   'provider.unreadable': '{server} at {host} sent an answer that cannot be read.',
-  'provider.slow': '{server} at {host} did not answer within {seconds} s: check the server {setting} names.',
+  'provider.slow': '{server} at {host} did not answer within {seconds} s: check {setting} and the server.',
   'provider.queue_full':
     '{most} calls are already waiting for {server}: try again later, or raise {setting}.',
   'provider.stopped': 'The model call was stopped.',
   'provider.stopped_waiting': 'The model call was stopped while it waited for its turn.',
 
   'provider.prompt_too_long': 'The prompt does not fit the window of "{model}": {reason}',
-  'provider.little_memory':
-    'The machine of the model server at {host} has too little memory for "{model}": {reason}',
+  'provider.little_memory': 'The model server at {host} does not have enough memory for "{model}": {reason}',
   'provider.refused': '{host} refused the call ({status}): {reason}',
   'provider.answered': 'The model server at {host} ({setting}) answered {status}: {reason}',
   'provider.answered_later':
@@ -32,33 +31,34 @@ export const providers = {
     'Ollama at {host} is not signed in for its cloud models ({status}): run `ollama signin` there, or open {url}.',
   'provider.access_forbidden': 'Ollama at {host} refused access ({status}): {reason}',
   'provider.not_openai':
-    '{host} answered {status}: {setting} must name an OpenAI-compatible API, usually an address that ends in /v1.',
-  'provider.not_ollama': '{host} answered {status}, unlike Ollama: {setting} must name an Ollama server.',
-  'provider.openai_broke_off': 'The model server at {host} broke off its answer: {reason}',
-  'provider.broke_off': 'The model server broke off its answer ({reason}).',
-  'provider.ollama_broke_off': 'Ollama broke off its answer: {reason}',
-  'provider.ollama_failed': 'Ollama broke off its answer ({reason}).',
+    '{host} answered {status}: set {setting} to an OpenAI-compatible API, usually an address that ends in /v1.',
+  'provider.not_ollama':
+    '{host} answered {status}, which Ollama would not: set {setting} to the address of an Ollama server.',
+  'provider.openai_broke_off': 'The model server at {host} stopped in the middle of its answer: {reason}',
+  'provider.broke_off': 'The model server stopped in the middle of its answer ({reason}).',
+  'provider.ollama_broke_off': 'Ollama stopped in the middle of its answer: {reason}',
+  'provider.ollama_failed': 'Ollama stopped in the middle of its answer ({reason}).',
 
   'provider.no_model':
-    'The server at {host} has no model "{model}": load it there, or name another in MODEL.',
+    'The server at {host} has no model "{model}": load it there, or set MODEL to another one.',
   'provider.no_model_has':
     'The server at {host} has no model "{model}": load it there, or set MODEL to one it has: {models}.',
   'provider.ollama_no_model':
-    'Ollama at {host} has no model "{model}": fetch it with `ollama pull {model}`, or name another.',
+    'Ollama at {host} has no model "{model}": download it with `ollama pull {model}`, or choose another one.',
   'provider.no_models':
-    'The model server has no model yet: fetch one (for Ollama: ollama pull llama3.2) or set MODEL.',
+    'The model server has no model yet: download one (for Ollama: ollama pull llama3.2) or set MODEL.',
   'provider.no_chat_models':
-    'None of the models on the server can chat: fetch one that can (for Ollama: ollama pull llama3.2) or set MODEL.',
+    'None of the models on the server can chat: download one that can (for Ollama: ollama pull llama3.2) or set MODEL.',
   'provider.unconfigured': 'No provider "{provider}" is configured.',
   'provider.needs_setting':
     '"{name}" is a model of the provider "{provider}", and none is configured: set {needs}, or write providers.{provider} into config.json.',
-  'provider.needs_ollama': 'OLLAMA_HOST to where it is',
-  'provider.needs_openai': 'OPENAI_BASE_URL to where it is (or OPENAI_API_KEY for OpenAI itself)',
+  'provider.needs_ollama': 'OLLAMA_HOST to its address',
+  'provider.needs_openai': 'OPENAI_BASE_URL to its address (or OPENAI_API_KEY for OpenAI itself)',
   'provider.not_configured':
     '"{name}" names the provider "{provider}", which is not configured: write providers.{provider} into config.json, or use one of {known}. A model of {usual} with a slash in its name is called {usual}/{provider}/….',
 
   'provider.silent_first':
-    'The model did not begin to answer within {seconds} s (LLM_STREAM_FIRST_CHUNK_TIMEOUT).',
+    'The model did not start to answer within {seconds} s (LLM_STREAM_FIRST_CHUNK_TIMEOUT).',
   'provider.silent': 'The model sent nothing for {seconds} s (LLM_STREAM_CHUNK_TIMEOUT).',
   'provider.not_json': 'The model server sent an answer that is not JSON.',
   'provider.bad_line': 'The model server sent a line that is not a JSON object: {line}',
@@ -71,7 +71,7 @@ export const providers = {
   'provider.ended_early': 'The model server ended its answer before it was complete.',
   'provider.no_call': 'The model did not call a tool, although it was required to.',
   'provider.echo_too_long':
-    "What the model's server wants back of its answer (signatures, encrypted thoughts) exceeds {most} bytes.",
+    'The data that the model server wants back with the next call (signatures, encrypted thoughts) exceeds {most} bytes.',
   'provider.calls_too_long': "The model's tool calls exceed {most} characters.",
 } as const;
 
@@ -79,16 +79,16 @@ export const providers = {
 export const failures = {
   'failure.answer': 'Sorry, this could not be answered. {why}',
   'failure.try_in': '{what} Try again in {time}.',
-  'failure.timeout_first_chunk': 'The model did not begin to answer in time. Please try again.',
-  'failure.timeout_first_chunk_plain': 'The model did not begin to answer in time.',
+  'failure.timeout_first_chunk': 'The model did not start to answer in time. Please try again.',
+  'failure.timeout_first_chunk_plain': 'The model did not start to answer in time.',
   'failure.timeout_chunk': 'The model stopped responding in the middle of its answer. Please try again.',
   'failure.timeout_chunk_plain': 'The model stopped responding in the middle of its answer.',
   'failure.context_overflow':
     'This is too long for the model. Send a shorter message, or start over with {/new}.',
   'failure.message_too_large':
-    'This message is too long for the model: about {tokens} tokens, and there is room for {room}. Send it in smaller pieces, or choose a model with a larger window.',
+    'This message is too long for the model: it has about {tokens} tokens, and there is room for {room}. Send it in smaller pieces, or choose a model with a larger context window.',
   'failure.window_too_small':
-    "The model's window is too small for this profile's prompt and what the turn has gathered: choose a model with a larger window, or start its server with one.",
+    "The model's context window is too small for this profile's prompt and what the turn has gathered: choose a model with a larger window, or start its server with one.",
   'failure.unavailable': 'The model is not available right now. Please try again later.',
   'failure.unavailable_plain': 'The model is not available right now.',
   'failure.out_of_memory':
@@ -122,7 +122,7 @@ export const fileProblems = {
   'problem.file': 'the file',
   'problem.unknown_field': 'there is no such field',
   'problem.kind': 'must be {kind}',
-  'problem.kind.text': 'a text',
+  'problem.kind.text': 'text',
   'problem.kind.number': 'a number',
   'problem.kind.whole': 'a whole number',
   'problem.kind.switch': 'true or false',
@@ -143,25 +143,25 @@ export const fileProblems = {
   'problem.other': 'is not valid: {detail}',
   'problem.said': '{detail}',
   'problem.no_tool': 'there is no tool "{name}"; the tools are {tools}',
-  'problem.chain': 'the chain returns to an earlier model: {chain}',
-  'problem.too_long': 'is too long: {size} bytes, and {most} are allowed',
+  'problem.chain': 'the fallbacks lead back to an earlier model: {chain}',
+  'problem.too_long': 'is too long: {size} bytes; at most {most} are allowed',
   'problem.unreadable': 'cannot be read ({code})',
   'problem.folder_unreadable': 'the folder cannot be read ({detail})',
   'problem.too_many_folders': {
-    one: 'there may be {most} folders; {count} more is not read, from "{first}" on',
-    other: 'there may be {most} folders; {count} more are not read, from "{first}" on',
+    one: 'at most {most} folders are allowed; {count} more is not read, from "{first}" on',
+    other: 'at most {most} folders are allowed; {count} more are not read, from "{first}" on',
   },
-  'problem.profile_id': 'a profile\'s name has 1 to 32 of the characters a-z, 0-9, "-" and "_"',
+  'problem.profile_id': 'a profile name must have 1 to 32 of the characters a-z, 0-9, "-" and "_"',
   'problem.profile_name': 'the name of the profile: {name}',
-  'problem.name_form': 'it has 1 to 32 of the characters a-z, 0-9, "-" and "_"',
-  'problem.name_taken': 'there is one of that name already',
-  'problem.no_room': 'there may be {most} folders of profiles',
+  'problem.name_form': 'it must have 1 to 32 of the characters a-z, 0-9, "-" and "_"',
+  'problem.name_taken': 'this name is already in use',
+  'problem.no_room': 'there are already {most} profile folders, the maximum',
   'json.empty': 'is empty: write {braces} for no settings',
-  'json.too_long': 'is too long: at most {most} characters are read',
-  'json.too_deep': 'is nested too deep: at most {most} levels are read',
-  'json.twice': '"{name}" is written twice',
+  'json.too_long': 'is too long: at most {most} characters are allowed',
+  'json.too_deep': 'is nested too deeply: at most {most} levels are allowed',
+  'json.twice': '"{name}" appears twice',
   'json.no_value':
-    'this is not a value: a text goes in double quotes, others are numbers, true, false and null',
+    'this is not a value: put text in double quotes; other values are numbers, true, false and null',
   'json.no_number': 'this is not a number',
   'json.name_expected': 'the name of a field is expected here, in double quotes',
   'json.value_expected': 'a value is expected here',
@@ -169,13 +169,14 @@ export const fileProblems = {
   'json.comma_missing': 'a comma is missing before this',
   'json.bracket_missing': 'a closing {bracket} is missing',
   'json.end_expected': 'the file should end before this',
-  'json.no_comment': 'this is no comment: write // or /* … */',
+  'json.no_comment': 'this is not a comment: write // or /* … */',
   'json.open_comment': 'a comment is not closed: write */ at its end',
   'json.open_text': 'a text is not closed: write " at its end, on the same line',
   'json.short_number': 'a number ends too early',
-  'json.bad_unicode': 'after \\u come four hexadecimal digits',
+  'json.bad_unicode': 'four hexadecimal digits must follow \\u',
   'json.bad_escape': 'a backslash in a text is written \\\\',
-  'json.control_character': 'a text may hold no control character: write \\n for a line break, \\t for a tab',
+  'json.control_character':
+    'text must not contain control characters: write \\n for a line break, \\t for a tab',
 } as const;
 
 /*** Why a file of a message could not be used, or a recording not be listened to: each ends a sentence about the file. */
@@ -184,7 +185,7 @@ export const files = {
   'upload.stopped': 'fetching it was stopped',
   'upload.too_many': 'only {most} files of a message are read',
   'upload.too_large': 'it is larger than {most} MB (media.maxFileMb in config.json)',
-  'upload.person_full': 'your files here have reached {most} MB together; they are removed after {days} days',
+  'upload.person_full': 'your files here add up to {most} MB, the limit; they are removed after {days} days',
   'upload.empty': 'it is empty',
   'upload.folder_full': 'the folder of this session is full; {/help} shows how to start another one',
   'upload.not_fetched': 'it could not be fetched',
@@ -198,14 +199,13 @@ export const files = {
   'upload.read_slowly': 'reading it takes too long',
   'upload.damaged': 'it cannot be read: it is damaged, or needs too much memory',
   'upload.unreadable': 'cannot be read ({why})',
-  'upload.no_text':
-    'it is not a text in any character set that I can read; save it as UTF-8 and send it again',
+  'upload.no_text': 'it is not text in any character set that I can read; save it as UTF-8 and send it again',
   'hear.none':
-    'it is a recording, and this gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server',
+    'it is a recording, and speech to text is not set up: set transcription.baseUrl in config.json to a speech-to-text server',
   'hear.not_set':
-    'This gateway cannot listen: set transcription.baseUrl in config.json to a speech-to-text server.',
-  'hear.nothing': 'nothing is said in it',
-  'hear.failed': 'it could not be listened to: {why}',
+    'Speech to text is not set up: set transcription.baseUrl in config.json to a speech-to-text server.',
+  'hear.nothing': 'no speech was found in it',
+  'hear.failed': 'it could not be transcribed: {why}',
   'hear.no_transcript':
     'The speech-to-text server answered with something other than a transcript: check transcription.baseUrl in config.json.',
   'hear.unauthorized': 'The speech-to-text server refuses the gateway: check TRANSCRIPTION_API_KEY.',
@@ -220,15 +220,15 @@ export const files = {
   'hear.unreachable':
     'The speech-to-text server cannot be reached{reason}: check transcription.baseUrl in config.json.',
   'hear.too_long': {
-    one: 'Recordings may be at most one minute long (transcription.maxMinutes in config.json).',
-    other: 'Recordings may be at most {count} minutes long (transcription.maxMinutes in config.json).',
+    one: 'Recordings can be at most one minute long (transcription.maxMinutes in config.json).',
+    other: 'Recordings can be at most {count} minutes long (transcription.maxMinutes in config.json).',
   },
   'hear.too_large': 'Recordings can be at most 25 MB.',
   'hear.too_slow': {
     one: 'The speech-to-text server took longer than a minute.',
     other: 'The speech-to-text server took longer than {count} minutes.',
   },
-  'hear.endless': 'The speech-to-text server sent an endless answer.',
+  'hear.endless': 'The speech-to-text server sent an answer that is too long.',
 } as const;
 
 /*** The lines of a turn's timeline, as `parley trace` and the page show them. */
@@ -249,19 +249,19 @@ export const trace = {
     other: '{number} messages sent',
   },
   'trace.edits': { one: '{number} edit', other: '{number} edits' },
-  'trace.dropped': { one: '{number} further step not kept', other: '{number} further steps not kept' },
+  'trace.dropped': { one: '{number} further step not stored', other: '{number} further steps not stored' },
   'trace.parked': 'parked: nothing is held while it waits',
   'trace.released': 'released: the node stopped, and another one continues',
   'trace.tool': 'tool {tool}',
   'trace.tool_running': 'tool {tool}: running',
   'trace.tool_error': 'tool {tool}: error',
-  'trace.pause': 'pause before the next try ({code})',
+  'trace.pause': 'pause before the next attempt ({code})',
   'trace.call': 'model call {number}: {model}',
-  'trace.no_model': 'no model known',
+  'trace.no_model': 'unknown model',
   'trace.tokens': '{read} tokens in, {written} out',
   'trace.first_token': 'first token after {time}',
   'trace.rate': '{rate} tokens/s',
-  'trace.prompt': 'sent {parts}',
+  'trace.prompt': 'prompt {parts}',
   'trace.omissions': 'left out for its server: {parts}',
   'trace.part_system': 'system',
   'trace.part_tools': 'tools',
@@ -272,7 +272,7 @@ export const trace = {
   'trace.call_failed': 'failed: {code}',
   'trace.call_running': 'running',
   'trace.from_journal': '(from the journal: its attempt recorded no times)',
-  'trace.asks': 'a person is asked about the tool {tool}',
+  'trace.asks': 'approval requested for the tool {tool}',
   'trace.approved': 'approved by {by}: {tool}',
   'trace.denied': 'denied by {by}: {tool}',
   'trace.delivered': 'delivered{pauses}',
@@ -297,7 +297,7 @@ export const trace = {
     one: 'one more of the sender’s messages joined this turn',
     other: '{count} more of the sender’s messages joined this turn',
   },
-  'trace.note_profile_switched': 'the profile is {profile} now',
+  'trace.note_profile_switched': 'switched to the profile {profile}',
   'trace.note_plan_ready': { one: 'a plan of one step', other: 'a plan of {count} steps' },
   'trace.note_plan_completed': 'the plan was completed',
   'trace.note_plan_paused': 'the plan was paused',
@@ -320,16 +320,15 @@ export const why = {
   'why.stopped': 'It was stopped while it ran.',
   'why.dropped': 'It was dropped from the queue by a stop.',
   'why.interrupted': 'The next message of the chat interrupted it.',
-  'why.answered': 'It was answered after {time}.',
-  'why.answered_cut_off': 'It was answered after {time}; the answer reached its maximum length.',
-  'why.answered_filtered':
-    'It was answered after {time}; the model, or the filter of its server, refused to answer.',
+  'why.answered': 'Answered in {time}.',
+  'why.answered_cut_off': 'Answered in {time}; the answer reached its maximum length.',
+  'why.answered_filtered': 'Answered in {time}; the model, or the filter of its server, refused to answer.',
   'why.answered_max_iterations':
-    'It was answered after {time}; it reached the maximum of steps (maxIterations).',
+    'Answered in {time}; it reached the maximum number of steps (maxIterations).',
   'why.delivery_dead': 'Its answer is written, but its delivery was given up{because}. {replay}',
   'why.delivery_behind': {
-    one: 'Its answer is written and waits behind {number} other message to the chat.',
-    other: 'Its answer is written and waits behind {number} other messages to the chat.',
+    one: 'Its answer is written and is waiting behind {number} other message to the chat.',
+    other: 'Its answer is written and is waiting behind {number} other messages to the chat.',
   },
   'why.delivery_refused':
     'Its answer is written, but the platform does not accept it{because}; it has been tried for {time} so far, and the next try is in {next}.',
@@ -337,20 +336,20 @@ export const why = {
     'Its answer is written, but the platform does not accept it{because}; it has been tried for {time} so far and is being tried now.',
   'why.delivery_paused':
     'Its answer is written; the platform asked for a pause, and the next try is in {next}.',
-  'why.delivery_waits': 'Its answer is written and waits for a gateway to deliver it.',
+  'why.delivery_waits': 'Its answer is written and is waiting for a gateway to deliver it.',
   'why.delivery_runs': 'Its answer is being delivered, {time} after the message.',
-  'why.client': 'It waits for its client to send the results of the tools that the client runs.',
+  'why.client': 'It is waiting for its client to send the results of the tools that the client runs.',
   'why.decided': 'Its approval was decided, and it is about to continue.',
   'why.approval': 'It has waited {time} for a person to approve the tool {tool}.',
   'why.approval_left':
     'It has waited {time} for a person to approve the tool {tool}, for at most {left} more.',
-  'why.no_gateway': 'It waits: no gateway is running.',
+  'why.no_gateway': 'It is waiting: no gateway is running.',
   'why.behind': {
-    one: 'It waits behind {number} earlier message of its session{at}.',
-    other: 'It waits behind {number} earlier messages of its session{at}.',
+    one: 'It is waiting behind {number} earlier message of its session{at}.',
+    other: 'It is waiting behind {number} earlier messages of its session{at}.',
   },
   'why.behind_head': '; turn {turn} at the head is {state}',
-  'why.collecting': 'It waits {time} for more messages (queue mode collect).',
+  'why.collecting': 'It is waiting {time} for more messages (queue mode collect).',
   'why.retried_in': 'It will be retried in {time} ({attempts}, {crashes} of the gateway){because}.',
   'why.retried_soon':
     'It will be retried as soon as a gateway has room ({attempts}, {crashes} of the gateway){because}.',
@@ -361,9 +360,9 @@ export const why = {
   'why.turns': { one: '{number} turn', other: '{number} turns' },
   'why.node': 'Node {node} has been working on it for {time}.',
   'why.tool': 'The tool {tool} has been running for {time}.',
-  'why.model': 'It has been waiting for the model {model} for {time}; tokens are seen when the call ends.',
+  'why.model': 'It has been waiting for the model {model} for {time}; tokens are counted when the call ends.',
   'why.last': 'The last turn: {why}',
-  'why.all': 'All of it: {parley} trace {turn}',
+  'why.all': 'Full trace: {parley} trace {turn}',
   'why.none': 'No message of this chat has become a turn yet.',
   'why.owners_only': 'Only an owner can see what became of the messages of a chat.',
   'why.refusal': 'A message from {sender} in {place} at {moment} did not become a turn ({code}): {why}.',
@@ -385,5 +384,5 @@ export const why = {
   'why.refused_planning_off': 'it asks for a plan where planning is off',
   'why.refused_not_mentioned':
     'it did not mention the bot, which is required in groups (access.<channel>.groups)',
-  'why.refused_ignored': 'its channel does not pass on messages of this kind',
+  'why.refused_ignored': 'its channel does not forward messages of this kind',
 } as const;

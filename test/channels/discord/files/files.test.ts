@@ -148,7 +148,7 @@ describe('a file on Discord', () => {
     expect(setup.discord.cdn.downloads).toBe(2);
   });
 
-  it('is gone with its message', async () => {
+  it('is deleted with its message', async () => {
     const { media, id } = await heard('look', [file('a.txt', 'a text')]);
     setup.discord.platform.remove(setup.discord.platform.message(chat.channel.id, id));
     setup.discord.cdn.expire();

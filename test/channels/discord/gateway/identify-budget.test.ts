@@ -88,7 +88,7 @@ describe('sessions with a gateway that flaps', () => {
     expect(gateway.counts.identifies).toBeGreaterThan(8);
   });
 
-  it('begin at once again after one that received for five minutes', async () => {
+  it('start immediately after a session that received for five minutes', async () => {
     const clock = new JumpingClock(DAY_MS);
     await open(clock);
     const sound = { begunAt: clock.now() - 400_000, heardAt: clock.now() - 60_000 };
@@ -106,7 +106,7 @@ describe('sessions with a gateway that flaps', () => {
   it.each([
     ['Discord', 49, 1],
     ['the own count', 1_000, 951],
-  ])('stop below 50 left by %s, report it, and continue once the day is over', async (_who, left, begun) => {
+  ])('stop when %s leaves fewer than 50, report it, and continue the next day', async (_who, left, begun) => {
     const clock = new JumpingClock(3_600_000);
     await open(clock);
     const { gateway } = setup.discord;
@@ -122,7 +122,7 @@ describe('sessions with a gateway that flaps', () => {
     await isOver(clock);
     expect(gateway.counts.identifies).toBe(0);
     expect(wordedHealth(setup.channel).detail).toMatch(
-      /^Too many sessions .* resets the bot token past 1000; .* at 2026-01-0[12]T/,
+      /^Too many sessions .* resets the bot token after 1000; .* at 2026-01-0[12]T/,
     );
     expect(setup.log.join('')).toContain('discord_session_starts_exhausted');
     await setup.channel.stop();
@@ -143,7 +143,7 @@ describe('sessions with a gateway that flaps', () => {
 
 const keysOf = (session: string): BudgetKeys => ({ session, group: session, all: [session] });
 
-it('begins sessions on one of two nodes at a time', async () => {
+it('starts sessions on one of two nodes at a time', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
   const nodes = [1, 2].map(() => new IdentifyBudget(connections, () => now, 5_000));
@@ -160,7 +160,7 @@ it('begins sessions on one of two nodes at a time', async () => {
   expect(await nodes[0]?.count(keysOf('discord:1'))).toBe(true);
 });
 
-it('lets shards of one group begin one after another, those of other groups at the same time, and counts the day for all', async () => {
+it('starts shards of one group one after another, those of different groups at the same time, and counts all of them for the day', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
   const budget = new IdentifyBudget(connections, () => now, 5_000);

@@ -144,7 +144,7 @@ describe('slash commands', () => {
     reject(new Error('store gone'));
     await vi.waitFor(() => expect(slash.setup.discord.screen(slash.room)).not.toContain(THINKING), WAIT);
     expect(slash.setup.discord.screen(slash.room)).toEqual([
-      'Your message could not be stored just now. Please send it again in a moment.',
+      'Your message could not be saved just now. Please send it again in a moment.',
     ]);
   });
 

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const PER_SECOND = 50;
 
 it.each([-2 * HOUR_MS, 2 * HOUR_MS])(
-  'goes on after the calls of a second were used up and the clock was then set by %i ms',
+  'continues after the calls of a second were used up and the clock was then changed by %i ms',
   async (byMs) => {
     const discord = await FakeDiscord.open();
     onTestFinished(() => discord.close());

@@ -117,7 +117,7 @@ describe('a file that is sent', () => {
 const made = () => api.gateway.sessions({ tokenId: 'admin', scopes: ['admin'] }, { limit: 9 });
 
 describe('a file that is refused', () => {
-  it('is one of two announced gigabytes: at once, before a byte of it', async () => {
+  it('is refused when two gigabytes are announced, before its first byte', async () => {
     const socket = await openSocket(api.url);
     const answer = readAnswer(socket);
     socket.write(
@@ -158,7 +158,7 @@ describe('a file that is refused', () => {
     expect(await codeOf(await fetched(api, first))).toBe('404 file_not_found');
   });
 
-  it('is one for which its sender has no space left, until another is removed', async () => {
+  it('is refused when its sender’s quota is full, until another file is removed', async () => {
     const sizes = Array.from({ length: 5 }, (_, nth) =>
       stored(api, `${nth}.bin`, Buffer.alloc(FILE_LIMITS.maxFileBytes)),
     );
@@ -188,7 +188,7 @@ describe('a file that is refused', () => {
     expect(await codeOf(answer)).toBe('400 not_an_http_session');
   });
 
-  it('is one too many at once', async () => {
+  it('is refused when too many are sent at the same time', async () => {
     const opening = Array.from({ length: MAX_UPLOADS_PER_TOKEN }, () => openSocket(api.url));
     const sockets = await Promise.all(opening);
     for (const [nth, each] of sockets.entries()) {

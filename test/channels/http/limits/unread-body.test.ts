@@ -114,7 +114,7 @@ describe.each([
     },
   );
 
-  it('gets every answer after bodies that are too long to be read for nothing, and is told to reconnect', async () => {
+  it('gets every answer even after refused bodies that are too long to read, and is asked to reconnect', async () => {
     const pool = open(api.url);
     const body = 'x'.repeat(MAX_DRAINED_BYTES + 1);
     const headers = { ...json, authorization: ADMIN, 'content-length': String(body.length) };
@@ -146,7 +146,7 @@ describe('an unread body', () => {
     socket.destroy();
   });
 
-  it('that waits for "100 Continue" ends its connection at once, which the answer says', async () => {
+  it('that waits for "100 Continue" ends its connection immediately, and the answer says so', async () => {
     const socket = await openSocket(api.url);
     socket.write(post(2, 'Expect: 100-continue\r\n'));
     expect((await readAnswer(socket)).text).toMatch(/404 Not Found[^]*connection: close/i);

@@ -166,11 +166,11 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
     });
   });
 
-  it('loads the commands when the user begins the first one', async () => {
+  it('loads the commands when the user starts to type the first one', async () => {
     await openSignedIn();
     expect(asked).not.toContain('GET /v1/commands 200');
     await write(tab.page, '/status');
-    await tab.page.getByText('All is well.').waitFor();
+    await tab.page.getByText('No problems found.').waitFor();
     expect(asked.filter((line) => line === 'GET /v1/commands 200')).toHaveLength(1);
   });
 });

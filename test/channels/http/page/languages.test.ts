@@ -33,7 +33,7 @@ describe('the page', () => {
       expect(languageOf(await chosen(code))).toBe('de');
   });
 
-  it('links a script that begins with the texts of its language, whoever requests it', async () => {
+  it('links a script that starts with the texts of its language, whoever requests it', async () => {
     const [inGerman, inEnglish] = [scriptOf(await pageWith(german)), scriptOf(await pageWith({}))];
     expect(inGerman).not.toBe(inEnglish);
     for (const [script, text] of [

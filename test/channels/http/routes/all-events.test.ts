@@ -46,7 +46,7 @@ it('asks once whether a token may see a session, and keeps the order of what hap
   expect([received.length, asked.length]).toEqual([5, 1]);
 });
 
-it('says nothing of sessions that the token may not see, and everything to an admin at once', async () => {
+it('hides sessions that the token may not see, and immediately shows everything to an admin', async () => {
   const friend = openStream(FRIEND);
   friend.happens('turn_started');
   friend.asked[0]?.resolve(undefined);

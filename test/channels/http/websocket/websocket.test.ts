@@ -32,7 +32,7 @@ async function driven(client: SocketClient): Promise<FakeTurn> {
 }
 
 describe('a WebSocket gets in', () => {
-  it('with a token in its headers, or in a first frame that others follow at once (N-59)', async () => {
+  it('with a token in its headers, or in a first frame that others follow immediately (N-59)', async () => {
     const named = await as(CHAT);
     expect(await named.frame(({ type }) => type === 'ready')).toEqual({
       type: 'ready',

@@ -65,7 +65,7 @@ describe('the parts of a message', () => {
     expect(messagesOf([long(1), at(2, {}, { timestamp: 2_000 })])).toEqual([[1, 2]]);
   });
 
-  it(`are at most ${MAX_TEXT_PARTS} of a text; the next one begins another message`, () => {
+  it(`are at most ${MAX_TEXT_PARTS} of a text; the next one starts another message`, () => {
     expect(isOpen(...many(MAX_TEXT_PARTS - 1, long))).toBe(true);
     expect(isOpen(...many(MAX_TEXT_PARTS, long))).toBe(false);
     const all = messagesOf([...many(MAX_TEXT_PARTS, long), at(99)]);

@@ -40,7 +40,7 @@ describe('the Telegram channel', () => {
     expect(fake.updates.unconfirmed).toBe(1);
   });
 
-  it('aborts the long poll at once when stopped', async () => {
+  it('aborts the long poll immediately when stopped', async () => {
     const fake = await startFake();
     const { channel } = await startChannel(fake.root);
     await vi.waitFor(() => expect(fake.updates.waiting).toBe(1), WAIT);

@@ -127,7 +127,7 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
     await vi.waitFor(() => expect(told(channel, person)).toContain('already ended'), WAIT);
   });
 
-  it('Always exactly this here runs the same call without a question from then on, but no other call', async () => {
+  it('Always allow this exact call here runs the same call without a question from then on, but no other call', async () => {
     const { discord, ollama } = fixture();
     const { channel, person } = await friend();
     const calls = (said: string, word: string): void =>
@@ -135,10 +135,15 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
     calls('first', 'disk d');
     discord.says(channel, 'first', person);
     await vi.waitFor(
-      () => expect(labels(ofBot(channel).at(-1))).toEqual(['Approve', 'Deny', 'Always exactly this here']),
+      () =>
+        expect(labels(ofBot(channel).at(-1))).toEqual([
+          'Approve',
+          'Deny',
+          'Always allow this exact call here',
+        ]),
       WAIT,
     );
-    discord.press(channel, 'Always exactly this here', person);
+    discord.press(channel, 'Always allow this exact call here', person);
     await vi.waitFor(() => expect(discord.screen(channel)).toContain('echo: first'), WAIT);
     calls('second', 'disk d');
     discord.says(channel, 'second', person);

@@ -72,7 +72,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     await vi.waitFor(() => expect(server.screen(room).at(-1)).toBe('echo: and now?'), WAIT);
   });
 
-  it('stops an answer at `!stop`, and at a thumbs-down, at once', async () => {
+  it('stops an answer immediately at `!stop` and at a thumbs-down', async () => {
     const { room, person } = await direct('Sam');
     for (const [at, end] of [
       () => server.says(room, '!stop', person),
@@ -132,7 +132,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     server.says(linked, '!link yes', person);
     await seen(one, /!link yes/);
     server.says(one, '!link yes', person);
-    for (const where of [linked, one]) await seen(where, /shares this conversation now/);
+    for (const where of [linked, one]) await seen(where, /now shares this conversation/);
     server.says(linked, 'together now', person);
     for (const where of [linked, one]) await seen(where, /echo: .*Lin writes on Matrix\]\n(together now)/);
   });

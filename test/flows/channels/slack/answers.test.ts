@@ -62,7 +62,7 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     await vi.waitFor(() => expect(slack.screen(chat).at(-1)).toBe('echo: and now?'), WAIT);
   });
 
-  it('stops an answer at `/parley stop`, at once', async () => {
+  it('stops an answer immediately at `/parley stop`', async () => {
     const { chat, person } = slack.workspace.dm('Sam');
     await fixture().store.access.addGrant('slack', 'dm', person.id);
     fixture().ollama.answer({ text: words(2_000), perSecond: 20 }, { when: 'for ever' });

@@ -48,13 +48,13 @@ describePage('acting on a conversation', (tab) => {
     await write(tab.page, 'forget me');
     await shows('forget me', 'echo: forget me');
     await write(tab.page, '/undo');
-    await tab.page.getByText('Taken back: later answers do not know of this.').waitFor();
+    await tab.page.getByText('Undone: the model no longer sees this.').waitFor();
     await tab.screenshot('taken-back');
     await expect
       .poll(() => tab.page.locator('.taken-back .message-text').innerText(), WAIT)
       .toBe('forget me');
     await press('Put back');
-    await tab.page.getByText('Taken back').waitFor({ state: 'hidden' });
+    await tab.page.getByText('Undone: ').waitFor({ state: 'hidden' });
   });
 
   it('sends an edited question in a new chat, which knows what came before it', async () => {

@@ -29,21 +29,21 @@ describePage('linked chats', (tab) => {
     const code = /\/link ([0-9A-Z-]{11})/.exec(screen(chat))?.[1] ?? '';
     await tab.page.getByRole('button', { name: 'Link', exact: true }).click();
     await dialog().getByLabel('Code of the other chat').fill('AAAAA-00000');
-    await dialog().getByRole('button', { name: 'Enter' }).click();
+    await dialog().getByRole('button', { name: 'Connect' }).click();
     await dialog().getByText('I do not know this code').waitFor();
     await dialog().getByLabel('Code of the other chat').fill(code);
-    await dialog().getByRole('button', { name: 'Enter' }).click();
+    await dialog().getByRole('button', { name: 'Connect' }).click();
     await dialog().getByText('would share this conversation').waitFor();
     await tab.screenshot('linked-asks');
     // The same question is in the chat, for users who do not look into the dialog.
     await dialog().getByRole('button', { name: 'Close' }).click();
     await tab.page.locator('#link-asks').getByRole('button', { name: 'Decline' }).waitFor();
     await tab.screenshot('linked-asks-in-chat');
-    await tab.page.getByRole('button', { name: 'Linked chats: asks' }).click();
+    await tab.page.getByRole('button', { name: 'Link request' }).click();
     await dialog().getByRole('button', { name: 'Join' }).click();
-    await dialog().getByText('is being asked, too').waitFor();
+    await dialog().getByText('to confirm').waitFor();
     says(chat, '/link yes');
-    await seen(chat, 'shares this conversation now');
+    await seen(chat, 'now shares this conversation');
     await dialog().getByRole('listitem').filter({ hasText: 'Telegram (private chat' }).waitFor();
     await tab.screenshot('linked-list');
     await dialog().getByRole('button', { name: 'Close' }).click();
@@ -59,7 +59,7 @@ describePage('linked chats', (tab) => {
       .getByRole('dialog', { name: 'Separate' })
       .getByRole('button', { name: 'Separate' })
       .click();
-    await seen(chat, 'This chat is on its own again');
+    await seen(chat, 'This chat is separate again');
     await tab.page.getByRole('button', { name: 'Link', exact: true }).waitFor({ state: 'attached' });
     expect(await dialog().getByRole('listitem').count()).toBe(0);
   });
@@ -68,15 +68,15 @@ describePage('linked chats', (tab) => {
     const chat = someone();
     await tab.open(fixture.gateway.url, { ...PHONE, token: OWNER });
     await tab.page.getByRole('button', { name: 'Link', exact: true }).click();
-    await dialog().getByRole('button', { name: 'Give a code' }).click();
-    const given = dialog().getByText('Send this within ten minutes');
+    await dialog().getByRole('button', { name: 'Get a code' }).click();
+    const given = dialog().getByText('send this within ten minutes');
     await given.waitFor();
     await tab.screenshot('linked-given-phone');
     says(chat, /\/link [0-9A-Z-]{11}/.exec(await given.innerText())?.[0] ?? '');
     await dialog().getByText('would share this conversation').waitFor();
     await dialog().getByRole('button', { name: 'Decline' }).click();
-    await dialog().getByText('Declined: nothing was joined').waitFor();
-    await seen(chat, 'Declined: nothing was joined');
+    await dialog().getByText('not linked').waitFor();
+    await seen(chat, 'not linked');
     expect(await fixture.store.surfaces.surface(`telegram:${chat}`)).toBeUndefined();
   });
 });

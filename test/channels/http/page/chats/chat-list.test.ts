@@ -44,7 +44,7 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await act('about cats', 'Pin');
     await vi.waitFor(async () => expect((await names())[0]).toBe('about cats'), WAIT);
     await act('about cats', 'Rename');
-    await tab.page.getByRole('textbox', { name: 'Name of this chat' }).fill('All cats');
+    await tab.page.getByRole('textbox', { name: 'Chat name' }).fill('All cats');
     await tab.page.getByRole('button', { name: 'Save' }).click();
     await tab.page.getByRole('heading', { name: 'All cats' }).waitFor();
     await act('about dogs', 'Archive');
@@ -65,7 +65,7 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await list.getByText('No chats yet.').waitFor();
   });
 
-  it('marks at once what is running in other chats, and what is new in them once it has ended', async () => {
+  it('immediately marks what is running in other chats, and what is new in them afterwards', async () => {
     await fixture.open();
     (await fixture.ask('here')).end();
     const list = tab.page.getByRole('navigation', { name: 'Your chats' });

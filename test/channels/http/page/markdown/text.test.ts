@@ -96,10 +96,10 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     expect(await tab.page.getByLabel('Message', { exact: true }).inputValue()).toBe('Make a plan for ');
     await tab.page.getByLabel('Message', { exact: true }).fill('');
     await tab.page.keyboard.press('?');
-    await tab.page.getByText('begin a new line').waitFor();
+    await tab.page.getByText('start a new line').waitFor();
     await tab.screenshot('keys');
     await tab.page.keyboard.press('Escape');
-    await tab.page.getByText('begin a new line').waitFor({ state: 'hidden' });
+    await tab.page.getByText('start a new line').waitFor({ state: 'hidden' });
     await write(tab.page, 'why?');
     await vi.waitFor(() => expect(fixture.turns).toHaveLength(1), WAIT);
     expect(await tab.page.locator('.starters').count()).toBe(0);

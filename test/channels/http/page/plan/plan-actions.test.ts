@@ -48,7 +48,7 @@ describePage('a plan whose second step fails', (tab) => {
     const turn = await failSecondStep('retry', { action: 'retry', reason }, 'Kneaded.', 'Baked.', 'Eat.');
     const { call, plan } = await turn.nextCall();
     expect(plan.steps[1]).toMatchObject({ status: 'running', attempts: 2, corrections: 1, revision: reason });
-    await tab.page.locator('.plan-note', { hasText: 'Step 2 is tried again.' }).waitFor();
+    await tab.page.locator('.plan-note', { hasText: 'Retrying step 2.' }).waitFor();
     await tab.screenshot('retry');
     call.release();
     await turn.releaseCalls(2);

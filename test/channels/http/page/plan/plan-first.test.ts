@@ -23,7 +23,7 @@ describePage('a plan before it runs', (tab) => {
     await tab.open(`${gateway.gateway.url}/#http:kept`, { token: OWNER });
     await tab.page.locator('#composer textarea, textarea').first().fill('/plan clean the attic');
     await tab.page.keyboard.press('Enter');
-    await panel().getByText('not begun').waitFor();
+    await panel().getByText('not started').waitFor();
     await shows('1. Sweep', '2. Mop');
     expect((await stored())?.state).toBe('stored');
 
@@ -68,7 +68,7 @@ describePage('a plan before it runs', (tab) => {
     await tab.open(`${gateway.gateway.url}/#http:late`, { token: OWNER });
     await tab.page.locator('#composer textarea, textarea').first().fill('/plan clean the cellar');
     await tab.page.keyboard.press('Enter');
-    await panel().getByText('not begun').waitFor();
+    await panel().getByText('not started').waitFor();
     await tab.page.route('**/v1/plans/*', async (route) => {
       const response = await route.fetch();
       await changed.promise;

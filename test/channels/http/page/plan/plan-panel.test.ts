@@ -167,7 +167,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
   });
 
   describe('has buttons', () => {
-    it('for the actions that are possible now, and none once it is over (S-02)', async () => {
+    it('for the actions that are possible now, and none once the plan has ended (S-02)', async () => {
       const turn = await follow(RUNNING);
       await offers('Pause', 'Skip step', 'Stop');
       turn.emit({ type: 'plan_paused' });
@@ -209,9 +209,9 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       await tab.page.reload();
       await offers('Run', 'Skip step', 'Stop');
       const { actions, answer } = recordPresses();
-      answer.resolve({ done: true, text: 'The step runs.' });
+      answer.resolve({ done: true, text: 'Running the step.' });
       await button('Run').click();
-      await panel().getByText('The step runs.').waitFor();
+      await panel().getByText('Running the step.').waitFor();
       expect(actions).toEqual(['run']);
       turn.end();
     });
@@ -236,13 +236,13 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       await vi.waitFor(() => expect(actions).toEqual(['pause']), WAIT);
       expect(await button('Pause').isDisabled()).toBe(true);
       expect(await button('Stop').isDisabled()).toBe(false);
-      answer.resolve({ done: true, text: 'The plan pauses before its next step.' });
-      await panel().getByRole('status').getByText('pauses before its next step').waitFor();
+      answer.resolve({ done: true, text: 'The plan will pause before its next step.' });
+      await panel().getByRole('status').getByText('will pause before its next step').waitFor();
       expect(await button('Pause').isDisabled()).toBe(true);
       await button('Pause').press('Enter');
       turn.emit({ type: 'step_changed', step: withStatus(RUNNING, 1, 'done').steps[1]! });
       await vi.waitFor(async () => expect(await button('Pause').isDisabled()).toBe(false), WAIT);
-      expect(await panel().getByText('pauses before its next step').count()).toBe(0);
+      expect(await panel().getByText('will pause before its next step').count()).toBe(0);
       expect(actions).toEqual(['pause']);
       await button('Skip step').click();
       await vi.waitFor(() => expect(steps).toEqual(['s1', 's2']), WAIT);
@@ -263,14 +263,14 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
 
     it('that keep the keyboard focus across every redraw', async () => {
       const turn = await follow(RUNNING);
-      recordPresses().answer.resolve({ done: true, text: 'The plan pauses before its next step.' });
+      recordPresses().answer.resolve({ done: true, text: 'The plan will pause before its next step.' });
       await button('Skip step').focus();
       turn.emit({ type: 'step_changed', step: withStatus(RUNNING, 1, 'failed').steps[1]! });
       await panel().getByRole('img', { name: 'failed' }).waitFor();
       expect(await focused()).toBe('Skip step');
       await button('Pause').focus();
       await tab.page.keyboard.press('Enter');
-      await panel().getByText('pauses before its next step').waitFor();
+      await panel().getByText('will pause before its next step').waitFor();
       expect(await focused()).toBe('Pause');
       turn.emit({ type: 'plan_paused' });
       await offers('Resume', 'Stop');

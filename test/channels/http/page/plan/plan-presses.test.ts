@@ -23,7 +23,7 @@ describePage("the buttons of a plan's panel", (tab) => {
     const turn = await begin('pause', 'agentic', 'Sifted.', 'Kneaded.', 'Baked.', 'Eat.');
     const { call } = await turn.nextCall();
     await press('Pause');
-    await reads('The plan pauses before its next step.');
+    await reads('The plan will pause before its next step.');
     call.release();
     await reads('The plan is paused before step 2.');
     const paused = await turn.shownPlan();
@@ -67,7 +67,7 @@ describePage("the buttons of a plan's panel", (tab) => {
     const turn = await begin('stop-paused', 'agentic', 'Sifted.', 'Kneaded.');
     const { call } = await turn.nextCall();
     await press('Pause');
-    await reads('The plan pauses before its next step.');
+    await reads('The plan will pause before its next step.');
     call.release();
     await reads('The plan is paused before step 2.');
     await press('Stop');

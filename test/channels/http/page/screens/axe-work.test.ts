@@ -20,7 +20,7 @@ describePage('work on the page under axe', (tab) => {
     const page = await open('attic');
     await write(page, '/plan clean the attic');
     const plan = page.locator('.plan').first();
-    await plan.getByText('not begun').waitFor();
+    await plan.getByText('not started').waitFor();
     await plan.getByText('Edit the steps').click();
     await plan.getByLabel('Text of step 2').waitFor();
     await tab.screenshot('axe-plan-editing');

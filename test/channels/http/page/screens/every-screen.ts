@@ -116,7 +116,7 @@ async function visitPlan({ page }: Tab, ollama: GatewayFixture['ollama'], look: 
   ollama.answer('Steps\n1. [SELF] Sweep\n2. [SELF] Mop', { when: 'clean the attic' });
   await write(page, '/plan clean the attic');
   const plan = page.locator('.plan').last();
-  await plan.getByText('not begun').waitFor();
+  await plan.getByText('not started').waitFor();
   await plan.getByText('Edit the steps').click();
   await plan.getByLabel('Text of step 2').waitFor();
   await look('plan');

@@ -46,7 +46,7 @@ describePage('the layout', (tab) => {
     expect(edgeOf(head) - edgeOf(last)).toBeLessThan(10);
   });
 
-  it('has fields that stand in one line as high as the button after them, and longer texts as wide as the form', async () => {
+  it('has fields on one line as high as the button next to them, and longer texts as wide as the form', async () => {
     const page = await tab.open(fixture.gateway.url, { token: OWNER });
     await goToScreen(page, 'schedules');
     const form = page.locator('.settings-form');

@@ -114,7 +114,7 @@ describe('a completion in a session', () => {
     expect(turn?.final?.content).toBe('ab');
   });
 
-  it('pings at once while the message is queued', async () => {
+  it('pings immediately while the message is queued', async () => {
     const waiting: FakeTurn[] = [];
     api.gateway.script = (turn) => void waiting.push(turn);
     const busy = complete({ messages: says('first') }, { 'x-session-id': 'anna' });
@@ -171,7 +171,7 @@ describe('a completion in a session', () => {
     expect(api.gateway.turns.size).toBe(1);
   });
 
-  it('answers commands at once', async () => {
+  it('answers commands immediately', async () => {
     const request = { model: 'default', messages: says('/status') };
     const answer = await openai.chat.completions.create(request, inSession);
     expect(answer.choices[0]?.message.content).toBe('**All** is well.\n- `idle`');

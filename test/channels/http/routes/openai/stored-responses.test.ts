@@ -194,7 +194,7 @@ describe('a stored response', () => {
     expect((await api.call(`/v1/responses/${last.response.id}`)).status).toBe(200);
   });
 
-  it('is missing when the database fails: the answer says so and arrives', async () => {
+  it('is missing when the database fails; the answer still arrives, and says so', async () => {
     answers('Hello.');
     api.gateway.responses.storeResponse = async () => {
       throw new StoreError('unavailable', 'The database cannot be reached.', { retryable: true });

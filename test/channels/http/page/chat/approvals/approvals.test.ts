@@ -115,7 +115,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(shown).toContain(`build.sh, 9 bytes, SHA-256 ${'a'.repeat(64)}echo <b>\\u{202e}`);
     expect(shown).toContain('big.bin, 9000000 bytes');
     expect(shown).toContain('Named in build.sh: long.sh, 70000 bytes');
-    expect(shown).toContain('It may name other files, which are not shown');
+    expect(shown).toContain('It may name other files. They are not shown');
     expect(shown).toContain('run, which cannot be shown. "run" is a link');
   });
 
@@ -169,7 +169,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
 
   it('are denied with a reason, and approved permanently only if the gateway offers it', async () => {
     const turn = await requestApproval('r1', 'rm x');
-    const always = tab.page.getByRole('button', { name: 'Always exactly this here' });
+    const always = tab.page.getByRole('button', { name: 'Always allow this exact call here' });
     expect(await always.count()).toBe(0);
     await tab.page.getByLabel('Reason for denying it').fill(' keep x ');
     await tab.page.getByRole('button', { name: 'Deny' }).click();
@@ -179,7 +179,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     await tab.screenshot('approval-always');
     await always.click();
     await tab.page.getByText('rm y').waitFor({ state: 'detached' });
-    await tab.page.getByText('Approved this once').waitFor();
+    await tab.page.getByText('Approved only this once').waitFor();
     expect(details).toEqual([{ reason: 'keep x' }, { always: true }]);
   });
 

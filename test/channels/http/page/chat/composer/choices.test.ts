@@ -65,7 +65,7 @@ describePageOnFakeGateway('the choices of a chat', (tab, fixture) => {
     });
     await fixture.open();
     const model = tab.page.getByLabel('Model for the next messages');
-    await expect.poll(() => model.locator('option:checked').innerText(), WAIT).toBe('No model answers');
+    await expect.poll(() => model.locator('option:checked').innerText(), WAIT).toBe('No model is available');
     expect(await model.getAttribute('title')).toBe(problem);
     conversations.choices = choices;
     const turn = await fixture.ask('hello');

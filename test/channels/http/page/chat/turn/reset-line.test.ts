@@ -59,7 +59,7 @@ describePage('the line of a new conversation', (tab) => {
     ]);
   });
 
-  it('appears at once when another surface of the same session sends /new, and moves with a repeat', async () => {
+  it('appears immediately when another surface of the same session sends /new, and moves with a repeat', async () => {
     await tab.open(fixture.gateway.url, { token: OWNER });
     await ask('the third question', 'The third answer.');
     const key = decodeURIComponent(new URL(tab.page.url()).hash).replace(/^#/, '');

@@ -34,7 +34,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
   it('opens from an answer with its summary and its timeline, and closes', async () => {
     const page = await openAnswered({
       reason: 'completed',
-      why: 'It was answered after 1.2 s.',
+      why: 'Answered in 1.2 s.',
       cost: { amount: 0.0042, currency: 'USD' },
       timeline: [
         { atMs: 0, kind: 'accepted', text: 'the message was accepted' },
@@ -42,7 +42,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
       ],
     });
     const dialog = await openTrace(page);
-    await dialog.getByText('It was answered after 1.2 s.').waitFor();
+    await dialog.getByText('Answered in 1.2 s.').waitFor();
     await dialog.getByText('Cost: $0.0042').waitFor();
     await expect
       .poll(() => dialog.locator('tr').allInnerTexts(), WAIT)
@@ -77,7 +77,7 @@ describePageOnFakeGateway('the trace on the page', (tab, fixture) => {
     expect(asked.filter((url) => url.includes('include=prompt'))).toEqual([]);
     await dialog.getByText('What was sent to the model').click();
     await dialog.getByText('Tools: read_file (≈ 90)').waitFor();
-    await dialog.getByText('3 older messages of the prompt are not kept.').waitFor();
+    await dialog.getByText('3 older messages of the prompt were not stored.').waitFor();
     await dialog.getByText('≈ 2,400 tokens').click();
     await expect.poll(() => dialog.locator('pre').first().innerText(), WAIT).toBe('You are <b>helpful</b>.');
     expect(await objections(page)).toEqual([]);
