@@ -6,7 +6,7 @@ import { ChannelError } from '../../src/protocol/errors.ts';
 import type { Log } from '../../src/protocol/log.ts';
 import { SingleReactions, STATE_EMOJIS, unlessForbidden } from '../../src/protocol/channel-parts.ts';
 import { type ChannelLanguages, sayToPerson } from '../../src/protocol/texts/languages.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { isGone } from './errors.ts';
 import type { DiscordRest } from './rest.ts';
 import { channelIdOf, contentOfText, messageId } from './sending.ts';
@@ -72,7 +72,7 @@ export class MutedNotice {
   readonly #log: Log;
   readonly #languages: ChannelLanguages;
   /** The newest question in each channel. */
-  readonly #questions = new Recent<Question>(Number.POSITIVE_INFINITY, MAX_QUESTIONS, () => 0);
+  readonly #questions = new TtlCache<Question>(Number.POSITIVE_INFINITY, MAX_QUESTIONS, () => 0);
 
   constructor(rest: DiscordRest, log: Log, languages: ChannelLanguages) {
     this.#rest = rest;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Caller, hasScope, type Scope } from '../../src/protocol/access.ts';
 import type { GatewayApi } from '../../src/protocol/gateway-api.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
-import { Recent } from '../../src/lib/recent.ts';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { MAX_LIMITED_ADDRESSES, WRONG_TOKENS_PER_MINUTE } from './config.ts';
 import { HttpError } from './errors.ts';
 import { type Bucket, takeOne } from './limits/token-limits.ts';
@@ -55,7 +55,7 @@ function unauthorized(message: string): HttpError {
 
 /** A token bucket per address. */
 export class WrongTokens {
-  readonly #buckets = new Recent<Bucket>(Number.POSITIVE_INFINITY, MAX_LIMITED_ADDRESSES, () => 0);
+  readonly #buckets = new TtlCache<Bucket>(Number.POSITIVE_INFINITY, MAX_LIMITED_ADDRESSES, () => 0);
   readonly #monotonicMs: () => number;
 
   constructor(monotonicMs: () => number = () => performance.now()) {

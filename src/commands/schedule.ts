@@ -1,5 +1,4 @@
 /** `parley schedule`: an operator lists, adds, runs and removes schedules of all sessions. */
-import { parseArgs } from 'node:util';
 import { accessOf, type Config, zoneOf } from '../config.ts';
 import { isId } from '../protocol/access.ts';
 import { GatewayError } from '../protocol/errors.ts';
