@@ -20,7 +20,7 @@ export interface Where {
 /** How much of a server's own text is repeated in a message, in characters. */
 const MAX_QUOTED = 300;
 
-/** The error for a connection that failed; `answered` tells whether the head of an answer had arrived. */
+/** The error for a connection that failed; `hasHead` tells whether the head of an answer had arrived. */
 export function lostConnection(where: Where, error: unknown, hasHead: boolean): ProviderError {
   if (error instanceof ProviderError) return error;
   const { server, host, setting, start } = where;
