@@ -117,10 +117,10 @@ function openHealth({ settings, log, transport, runtime, inbound, demo, isReady 
 export function createApi(parts: ApiParts) {
   const { settings, log, store, transport, runtime, inbound, backups } = parts;
   const config = settings.current();
-  const { bus, loop, channels, delivery, usageMeter, fanout, meters } = transport;
+  const { bus, loop, channels, delivery, fanout, meters } = transport;
   const { agent, profiles, scheduling, files } = runtime;
   const health = openHealth(parts);
-  const metrics = createMetrics({ health, bus, usageMeter, loop, delivery, fanout, backups, meters });
+  const metrics = createMetrics({ health, bus, loop, delivery, fanout, backups, meters });
   const limits = fileLimitsOf(config.media);
   const personLimit = personLimitOf(config.media);
   const gateway: GatewayApi = {

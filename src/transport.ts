@@ -103,8 +103,11 @@ export async function openTransport(
   const config = settings.current();
   const channels = new Map<string, Channel>();
   const { loop, fanout, events, bus } = await openBuses(config, log, store);
-  const usageMeter = meterUsage(store.ledger);
-  const ledger = bindTurns(usageMeter.ledger, () => settings.current().bindings);
+  const observers = await openObservers(settings, log, store);
+  const ledger = bindTurns(
+    meterUsage(store.ledger, observers.meters.usage),
+    () => settings.current().bindings,
+  );
   const sessions = path.join(config.home, 'workspace', 'sessions');
   const files = createSessionFiles(sessions, log, store.files);
   const outgoing = createOutgoingFiles(files, fileTypeOf, (file) => store.keptFiles.keep(file));
@@ -134,7 +137,6 @@ export async function openTransport(
     events,
     loop,
     bus,
-    usageMeter,
     ledger,
     files,
     outgoing,
@@ -144,7 +146,7 @@ export async function openTransport(
     languages,
     languageFiles,
     delivery,
-    ...(await openObservers(settings, log, store)),
+    ...observers,
   };
 }
 

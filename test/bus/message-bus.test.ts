@@ -158,7 +158,7 @@ describe('a failing head', () => {
     expect(driven.deadLetters).toEqual([]);
   });
 
-  it('uses up no attempt while the database is away, until the pauses for that add up to their limit', async () => {
+  it('uses no attempt while the database is unreachable, until those pauses add up to their limit', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     while (driven.runs.at(-1)!.head.waitedMs < STORE_PAUSES_MS) {

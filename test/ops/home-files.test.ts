@@ -98,7 +98,7 @@ describe('what arrives for a home', () => {
     expect(await readdir(home)).toEqual(['config.json']);
   });
 
-  it('replaces all session files when told to replace', async () => {
+  it('replaces all session files when asked to replace', async () => {
     await put('workspace/sessions/old/a', 'old');
     await put('notes', 'stay');
     for (const replace of [false, true]) {
@@ -115,7 +115,7 @@ describe('what arrives for a home', () => {
     const staging = await createStaging(home);
     for (const file of ['../out', '/etc/out', 'a/../../out', 'a//b', './a', '..'])
       await expect(staging.begin(file, 0o600)).rejects.toThrow(/outside of the home/);
-    await expect(staging.append(Buffer.from('x'))).rejects.toThrow(/bytes that belong to no file/);
+    await expect(staging.append(Buffer.from('x'))).rejects.toThrow(/data that belongs to no file/);
     await staging.discard();
   });
 });
