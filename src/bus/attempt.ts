@@ -155,7 +155,12 @@ function judgeRetry(
     return { do: 'release', delayMs: pauseMs, attempt: false, error: error.message };
   }
   if (attempt && head.attempts + 1 >= maxAttempts(deps.handler)) return { do: 'dead_letter', error };
-  return { do: 'release', delayMs: delayMs ?? pauseFor(head, error), attempt, error: error.message };
+  return {
+    do: 'release',
+    delayMs: delayMs ?? error.retryAfterMs ?? backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS),
+    attempt,
+    error: error.message,
+  };
 }
 
 /** What happens to a head whose attempt failed while its lane was taken away or its node is stopping. */
@@ -164,10 +169,6 @@ function judgeAborted(signal: AbortSignal): Verdict | undefined {
   if (abort === 'lease_lost') return { do: 'nothing' };
   if (abort === 'shutdown') return { do: 'release', delayMs: 0, attempt: false };
   return undefined;
-}
-
-function pauseFor(head: LaneHead, error: GatewayError): number {
-  return error.retryAfterMs ?? backoffMs(head.attempts, RETRY_BASE_MS, RETRY_CAP_MS);
 }
 
 /** Lets the handler end the head as a dead letter. If that fails, the head is released for later, so that no lane is lost. */

@@ -147,5 +147,5 @@ function parseOne(url: string): URL {
   const parsed = URL.parse(url.trim());
   const isNats = parsed?.protocol === 'nats:' || parsed?.protocol === 'tls:';
   if (parsed !== null && isNats && parsed.hostname !== '') return parsed;
-  throw new GatewayError('bad_nats_url', 'NATS_URL is not of the form nats://host:4222 or tls://host:4222.');
+  throw new GatewayError('bad_nats_url', 'NATS_URL must look like nats://host:4222 or tls://host:4222.');
 }

@@ -137,7 +137,7 @@ export class NodeLease {
 
   #lose(reason: string): void {
     if (this.#node === undefined) return;
-    this.#options.log.warn({ node: this.#node, why: reason }, 'lease_lost');
+    this.#options.log.warn({ node: this.#node, reason }, 'lease_lost');
     this.#node = undefined;
     clearTimeout(this.#watchdog);
     this.#options.onLost();

@@ -94,7 +94,7 @@ function refusalOf(accepted: NotAccepted, say: Say): Receipt {
     const reply = say('refused.tools_pending', { ids: accepted.toolCallIds.join(', ') });
     return { kind: 'refused', code: 'tools_pending', reply };
   }
-  return { kind: 'refused', code: 'not_retried', reply: say.text(RETRY_REFUSALS[accepted.why]) };
+  return { kind: 'refused', code: 'not_retried', reply: say.text(RETRY_REFUSALS[accepted.reason]) };
 }
 
 /** The message in the thread that its channel opens for it, if any; not in a chat that shares its session. */

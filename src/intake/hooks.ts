@@ -79,10 +79,10 @@ export function createHooks(deps: HookDeps): HookApi {
   return {
     async accept(name, request) {
       const hook = deps.hooks().get(name);
-      if (hook === undefined) return { kind: 'unsigned', why: 'missing' };
+      if (hook === undefined) return { kind: 'unsigned', reason: 'missing' };
       const verified = verifySignature(hook, request, deps.epochNow());
       if ('kind' in verified) {
-        deps.log.warn({ hook: name, why: verified.why }, 'hook_refused');
+        deps.log.warn({ hook: name, why: verified.reason }, 'hook_refused');
         return verified;
       }
       const payload = payloadOf(request.body);
@@ -179,13 +179,13 @@ export function verifySignature(
     return typeof value === 'string' && value !== '' ? value.trim() : undefined;
   };
   const signed = FORMS[kind](read, timestampHeader);
-  if (signed === undefined) return { kind: 'unsigned', why: 'missing' };
+  if (signed === undefined) return { kind: 'unsigned', reason: 'missing' };
   const { prefix, signatures, at } = signed;
   const digest = createHmac('sha256', secret).update(prefix).update(body).digest();
   const right = signatures.slice(0, MAX_SIGNATURES).find((signature) => isSame(digest, signature));
-  if (right === undefined) return { kind: 'unsigned', why: 'wrong' };
+  if (right === undefined) return { kind: 'unsigned', reason: 'wrong' };
   if (at !== undefined && !(Math.abs(now - at * 1_000) <= MAX_AGE_MS))
-    return { kind: 'unsigned', why: 'stale' };
+    return { kind: 'unsigned', reason: 'stale' };
   return { digest: createHash('sha256').update(digest).digest('hex') };
 }
 

@@ -16,9 +16,9 @@ export interface AudioRequest {
   totalMs: number;
   retryMs: number;
   /** The text about an answer that took too long, and about a failed connection with its code. */
-  slow(minutes: number): TextRef;
-  unreachable(code: string): TextRef;
-  onRetry(error: unknown): void;
+  slow: (minutes: number) => TextRef;
+  unreachable: (code: string) => TextRef;
+  onRetry: (error: unknown) => void;
 }
 
 /** Sends a request, again if it failed. Throws `GatewayError`, or the reason of `signal`. */

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { Channel } from '../protocol/channel.ts';
-import { GatewayError, toGatewayError, ToolError } from '../protocol/errors.ts';
+import { GatewayError, isRetryable, toGatewayError, ToolError } from '../protocol/errors.ts';
 import type { FilesOfMessage, StoredFiles, Media, Pictures, Transcriber } from '../protocol/media.ts';
-import { backoffMs } from '../lib/async/backoff.ts';
-import { sleep } from '../lib/async/sleep.ts';
+import { retryWhile } from '../lib/async/retry.ts';
 import type { SessionFiles } from '../protocol/agent/tool.ts';
 import type { Reader } from './reader/reader.ts';
 import type { MediaSettings } from './settings.ts';
@@ -14,9 +13,8 @@ import type { Log } from '../protocol/log.ts';
 
 /** Longest time to fetch a file, in milliseconds. */
 const FETCH_MS = 120_000;
-/** How often it is tried, and the first pause in between, in milliseconds. */
+/** How often it is tried. */
 const FETCH_TRIES = 4;
-const RETRY_BASE_MS = 500;
 /** Prefix of a file that is already in the session's folder. */
 export const HERE = 'session:';
 
@@ -60,31 +58,24 @@ export async function fetchFile(
   if (existing !== undefined) return existing;
   if (isStored) throw new GatewayError('gone', textRef('upload.gone'));
   const source = channels.get(channel);
-  if (source?.download === undefined) throw new GatewayError('no_download', textRef('upload.no_download'));
+  const fetchFrom = source?.download?.bind(source);
+  if (fetchFrom === undefined) throw new GatewayError('no_download', textRef('upload.no_download'));
   const limit = AbortSignal.any([signal, AbortSignal.timeout(FETCH_MS)]);
-  for (let tries = 0; ; tries += 1) {
-    try {
-      const chunks = await source.download(media, limit);
-      await files.put(folder, { chunks, maxBytes, pathOf: () => file });
-      break;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (limit.aborted)
-        throw new GatewayError('too_slow', textRef('upload.fetched_slowly'), { cause: error });
-      const pauseMs = pauseAfter(error, tries);
-      if (pauseMs === undefined) throw error;
-      await sleep(pauseMs, limit);
-    }
+  const download = async (): Promise<void> => {
+    const chunks = await fetchFrom(media, limit);
+    await files.put(folder, { chunks, maxBytes, pathOf: () => file });
+  };
+  try {
+    await retryWhile(isRetryable, download, limit, { maxTries: FETCH_TRIES, capMs: FETCH_MS });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw limit.aborted
+      ? new GatewayError('too_slow', textRef('upload.fetched_slowly'), { cause: error })
+      : error;
   }
   const fetched = await load(files, folder, file, maxBytes);
   if (fetched === undefined) throw new GatewayError('gone', textRef('upload.gone'));
   return fetched;
-}
-
-/** The pause in milliseconds before the next attempt to fetch the file; undefined to give up. */
-function pauseAfter(error: unknown, tries: number): number | undefined {
-  if (!(error instanceof GatewayError) || !error.retryable || tries + 1 >= FETCH_TRIES) return undefined;
-  return Math.max(error.retryAfterMs ?? 0, backoffMs(tries, RETRY_BASE_MS, FETCH_MS));
 }
 
 async function load(

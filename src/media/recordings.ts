@@ -47,7 +47,7 @@ async function writeRecording(
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxFileBytes) {
-      throw new GatewayError('file_too_large', `A file may have at most ${inMegabytes(maxFileBytes)}.`);
+      throw new GatewayError('file_too_large', `Files can have at most ${inMegabytes(maxFileBytes)}.`);
     }
     await file.writeFile(chunk);
   }
@@ -115,7 +115,7 @@ export function createReadInline({ reader, settings, transcriber }: MediaContext
     const name = safeFileName(sentName);
     const bytes = Buffer.from(base64, 'base64');
     if (bytes.length > maxFileBytes) {
-      const text = `"${name}" is too large: a file may have at most ${inMegabytes(maxFileBytes)}.`;
+      const text = `"${name}" is too large: files can have at most ${inMegabytes(maxFileBytes)}.`;
       throw new GatewayError('file_too_large', text);
     }
     const read = await reader(bytes, userId, signal).catch((error: unknown): ReadFile => {

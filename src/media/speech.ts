@@ -11,7 +11,7 @@ import { type AudioApi, type FileTypeOf, TYPE_HEAD_BYTES } from '../protocol/fil
 import type { Log } from '../protocol/log.ts';
 import type { Attachment, StoredFiles } from '../protocol/media.ts';
 import { type Address, addressOf, parseAddress, type SessionKey } from '../protocol/message.ts';
-import type { LaneHead, LaneStore } from '../protocol/store/lanes.ts';
+import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { SessionStore } from '../protocol/store/ledger.ts';
 import type { SessionRecord } from '../protocol/store/records.ts';
 import type { ServiceFetch, SessionFiles } from '../protocol/agent/tool.ts';
@@ -50,7 +50,11 @@ export function createSpeakAnswers(deps: SpeechContext): LaneHandler {
   return {
     async handle(head, signal) {
       const { turnId } = payloadShape.parse(head.payload);
-      await speakAnswer(deps, { turnId, address: addressIn(head) }, signal);
+      await speakAnswer(
+        deps,
+        { turnId, address: addressOf(parseAddress(head.lane.slice('speech:'.length))) },
+        signal,
+      );
       return { kind: 'finished', step: await deps.lanes.finish(head) };
     },
     onDeadLetter: async (head, error) => await deps.lanes.finish(head, error.message),
@@ -160,11 +164,6 @@ async function bytesAt(files: SessionFiles, folder: string, path: string): Promi
     if (error instanceof ToolError && error.code === 'not_found') return undefined;
     throw error;
   }
-}
-
-/** The address that a lane is named after. Throws `GatewayError('bad_address')`. */
-function addressIn({ lane }: LaneHead): Address {
-  return addressOf(parseAddress(lane.slice('speech:'.length)));
 }
 
 /** What the module needs; it makes `synthesize` from `service`. */

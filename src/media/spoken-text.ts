@@ -56,17 +56,12 @@ function inlineText(node: Nodes): string {
     case 'break':
       return ' ';
     case 'text':
-      return withoutAddresses(node.value);
+      return node.value.replaceAll(/\b(?:https?:\/\/|www\.)\S+/gi, '');
     case 'inlineCode':
       return node.value;
     default:
       return 'children' in node ? node.children.map(inlineText).join('') : '';
   }
-}
-
-/** The text of a link is read, but not its address. */
-function withoutAddresses(text: string): string {
-  return text.replaceAll(/\b(?:https?:\/\/|www\.)\S+/gi, '');
 }
 
 /** Cuts after a sentence, or after a word if the first sentence is too long. */

@@ -15,7 +15,7 @@ const DIGEST_CHARS = 16;
 export function createKeepToolFile({ files, keptFiles, settings, reader }: MediaContext): KeepToolFile {
   return async ({ kind, base64 }, { folder, userId }, signal) => {
     if (folder === STATELESS_FOLDER)
-      throw new GatewayError('no_session', 'a completion without a session keeps no files');
+      throw new GatewayError('no_session', 'files cannot be stored in a completion without a session');
     const bytes = Buffer.from(base64, 'base64');
     const { maxFileMb, maxMbPerPerson, keepDays } = settings;
     if (bytes.length === 0) throw new GatewayError('empty', 'it is empty');

@@ -59,7 +59,7 @@ export async function writeBackup(
 ): Promise<void> {
   if (passphrase !== undefined && passphrase.length < MIN_PASSPHRASE_CHARS)
     throw new GatewayError('usage', `The passphrase must have at least ${MIN_PASSPHRASE_CHARS} characters.`);
-  const salt = passphrase === undefined ? undefined : newSalt();
+  const salt = passphrase === undefined ? undefined : randomBytes(16).toString('base64');
   const key = passphrase === undefined || salt === undefined ? undefined : await keyOf(passphrase, salt);
   await refuseOpenFolder(path.dirname(file));
   // A name that nobody can have taken before: whoever made the file could read it, or lead it elsewhere by a link.
@@ -109,7 +109,8 @@ export async function* readBackup(
   let isComplete = false;
   try {
     for await (const line of linesIn(unzip)) {
-      const record = recordOf(line);
+      const { data: record } = Record.safeParse(parseJson(line));
+      if (record === undefined) throw bad('holds a line that cannot be read');
       if (isComplete) throw bad('was changed: it continues after its end');
       if (record.type === 'end') {
         if (record.sha256 !== digest.digest('hex')) throw bad('was changed: its digest does not fit');
@@ -203,12 +204,6 @@ async function readTitle(file: string): Promise<{ title: z.infer<typeof Title>; 
   return { title: data, length: line.length + 1 };
 }
 
-function recordOf(line: string): BackupRecord {
-  const { data } = Record.safeParse(parseJson(line));
-  if (data === undefined) throw bad('holds a line that cannot be read');
-  return data;
-}
-
 function bad(problem: string): GatewayError {
   return new GatewayError('bad_backup', `The backup ${problem}.`);
 }
@@ -231,11 +226,6 @@ const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 
 /** Shortest passphrase. */
 const MIN_PASSPHRASE_CHARS = 12;
-
-/** Base64 of a new salt. A key is used for one stream only, so that nonces may count from zero. */
-function newSalt(): string {
-  return randomBytes(16).toString('base64');
-}
 
 /** The key of a passphrase. */
 async function keyOf(passphrase: string, salt: string): Promise<Buffer> {

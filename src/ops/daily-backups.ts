@@ -63,7 +63,7 @@ export function createDailyBackups(deps: DailyBackupDeps): DailyBackups {
     if (!(await finishedIn(folder)).includes(nameOf(day))) {
       if (!(await claim(day))) return;
       await writeDay(deps, path.join(folder, nameOf(day)), signal);
-      await removeOld(folder, keep);
+      for (const name of (await finishedIn(folder)).slice(0, -keep)) await rm(path.join(folder, name));
     }
     lastDay = day;
   };
@@ -142,12 +142,6 @@ async function* whileSpaceLasts(
     nth += 1;
     yield record;
   }
-}
-
-/** All but the newest `keep`. */
-async function removeOld(folder: string, keep: number): Promise<void> {
-  const names = await finishedIn(folder);
-  for (const name of names.slice(0, -keep)) await rm(path.join(folder, name));
 }
 
 /** What a process left behind that ended while it wrote. */

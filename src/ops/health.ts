@@ -67,6 +67,7 @@ export function createHealth(deps: HealthDeps): Health {
     counts,
     channels: () => deps.channels(),
     async report(say) {
+      const settings = deps.settings();
       const [storeCounts, modelReport] = await Promise.all([counts(), models()]);
       return {
         ready: deps.isReady() && storeCounts !== undefined,
@@ -77,7 +78,7 @@ export function createHealth(deps: HealthDeps): Health {
           deps.mcp().map(({ name, state, tools }) => [name, { state, tools: tools.length }]),
         ),
         profiles: profileHealth(deps.profileErrors().length),
-        settings: settingsHealth(deps.settings()),
+        settings: { state: settings.errors.length === 0 ? 'up' : 'degraded', ...settings },
         pending: storeCounts?.pending ?? 0,
         running: storeCounts?.running ?? 0,
         version: deps.version,
@@ -101,7 +102,7 @@ function modelHealth(
     return { state: 'down', detail: [report.message, ...replacements].join(' ') };
   const { model: name, missing, smallWindow } = report;
   const problems = [...missing, ...replacements];
-  // A model with a small window answers: the operator is told, and nothing is wrong.
+  // A model with a small window works: this is only a note to the operator.
   const notes = [...omissions.map(omissionSentence), ...(smallWindow === undefined ? [] : [smallWindow])];
   const detail = [...problems, ...notes].join(' ');
   if (detail === '') return { state: 'up', name };
@@ -114,10 +115,6 @@ function profileHealth(errors: number): HealthReport['profiles'] {
   if (errors === 0) return { state: 'up' };
   const many = errors === 1 ? 'An error' : `${errors} errors`;
   return { state: 'degraded', detail: `${many} in the files of profiles: the log and /profile name each.` };
-}
-
-function settingsHealth(report: SettingsReport): HealthReport['settings'] {
-  return { state: report.errors.length === 0 ? 'up' : 'degraded', ...report };
 }
 
 /** Caches an answer for some time; concurrent callers share one request. */

@@ -114,7 +114,7 @@ export async function createStaging(home: string): Promise<Staging> {
     },
     async append(bytes) {
       if (current === undefined)
-        throw new GatewayError('bad_backup', 'The backup has bytes that belong to no file.');
+        throw new GatewayError('bad_backup', 'The backup contains data that belongs to no file.');
       await current.appendFile(bytes);
     },
     async refuseOverwriting() {

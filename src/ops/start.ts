@@ -49,7 +49,7 @@ const BETWEEN_MS = 5_000;
 
 /**
  * Collects all garbage once, when `isIdle`: that stops the process for about 50 ms, and V8 frees the pages ten seconds
- * later. Never throws, and keeps no process alive.
+ * later. Never throws, and does not keep the process alive.
  */
 export function releaseStartMemory(
   isIdle: () => Promise<boolean>,

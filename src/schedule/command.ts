@@ -84,11 +84,8 @@ async function remove(schedules: Schedules, call: CommandCall, which: string): P
   if (schedule === undefined) {
     throw new GatewayError('unknown_schedule', textRef('schedule.unknown'));
   }
-  if (!call.owner && schedule.creatorId !== call.userId && schedule.place === 'group') throw notYours();
+  if (!call.owner && schedule.creatorId !== call.userId && schedule.place === 'group')
+    throw new GatewayError('forbidden', textRef('schedule.foreign'));
   await schedules.remove(schedule.id);
   return call.say('schedule.removed', { schedule: schedules.describe(schedule, call.say) });
-}
-
-function notYours(): GatewayError {
-  return new GatewayError('forbidden', textRef('schedule.foreign'));
 }

@@ -20,18 +20,18 @@ export const MAX_WAITING = 20;
 /** When the last slot of a schedule was skipped, it is retried after this, in milliseconds. */
 const AGAIN_MS = 60_000;
 
-/** Why the chat did not accept a task: for the history, and as worded for the chat. */
+/** The reason why the chat did not accept a task: for the history, and as worded for the chat. */
 interface Refusal {
-  why: PlainKey;
+  reason: PlainKey;
   notice: PlainKey;
 }
 
-const TOO_MANY: Refusal = { why: 'schedule.why_full', notice: 'schedule.skipped_full' };
+const TOO_MANY: Refusal = { reason: 'schedule.why_full', notice: 'schedule.skipped_full' };
 const REFUSALS: Record<string, Refusal> = {
   full: TOO_MANY,
-  tools_pending: { why: 'schedule.why_tools', notice: 'schedule.skipped_tools' },
+  tools_pending: { reason: 'schedule.why_tools', notice: 'schedule.skipped_tools' },
 };
-const OTHERWISE: Refusal = { why: 'schedule.why_not_taken', notice: 'schedule.skipped' };
+const OTHERWISE: Refusal = { reason: 'schedule.why_not_taken', notice: 'schedule.skipped' };
 
 /** A schedule that is due; `now` is the database's clock. */
 export type DueSchedule = ScheduleRecord & { nextAt: Date; now: Date };
@@ -135,8 +135,8 @@ async function sendTask(
 ): Promise<{ run: NewScheduleRun; notice?: PlainKey }> {
   const { id, session, address, nextAt: dueAt, lastAt, now } = schedule;
   const { waiting: waitingCount } = await deps.ledger.queue(session);
-  const skipped = ({ why: reasonKey, notice }: Refusal) => ({
-    run: { outcome: 'skipped' as const, dueAt, why: textRef(reasonKey) },
+  const skipped = ({ reason, notice }: Refusal) => ({
+    run: { outcome: 'skipped' as const, dueAt, why: textRef(reason) },
     notice,
   });
   if (waitingCount >= MAX_WAITING) return skipped(TOO_MANY);

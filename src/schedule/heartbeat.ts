@@ -90,7 +90,7 @@ export async function beat(
       address,
       senderId: HEARTBEAT_ID,
       senderName: 'Heartbeat',
-      content: promptFor(instructions),
+      content: `[Heartbeat: no user has written. Go through this list. If nothing on it needs to be said now, answer with ${QUIET_TOKEN} and nothing else.]\n${instructions}`,
       place: await deps.creatorAccess.placeOf(address),
       timestamp: now.getTime(),
       entry: 'run',
@@ -106,10 +106,6 @@ export async function beat(
   if (!isMoved) return;
   deps.events.emit(session, { type: 'heartbeat_tick' });
   log.debug({ slot, next }, 'heartbeat_sent');
-}
-
-function promptFor(instructions: string): string {
-  return `[Heartbeat: no user has written. Go through this list. If nothing on it needs to be said now, answer with ${QUIET_TOKEN} and nothing else.]\n${instructions}`;
 }
 
 /** Content of the file; undefined when it is missing or holds only headings and comments. */

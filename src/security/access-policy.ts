@@ -2,7 +2,6 @@
 import {
   type AccessPolicy,
   type AccessStore,
-  type Caller,
   type ChannelAccess,
   type Grant,
   hasScope,
@@ -70,7 +69,10 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
       return [...new Set([...listed, ...granted.map(({ id }) => id)])];
     },
     async authorize(message, caller) {
-      if (message.channel === 'http') return authorizeCaller(caller);
+      if (message.channel === 'http') {
+        const isAllowed = caller !== undefined && hasScope(caller, 'chat');
+        return isAllowed ? { kind: 'allow', owner: hasScope(caller, 'admin') } : { kind: 'deny' };
+      }
       return await judge(message, () => offerPairing(deps.access, message));
     },
     async mayWrite(message) {
@@ -163,11 +165,6 @@ export async function ownersOf(
   const grants = await access.grants();
   const paired = grants.filter((grant) => grant.channel === channel && grant.kind === 'owner');
   return [...new Set([...(channelAccess(channel)?.owners ?? []), ...paired.map(({ id }) => id)])];
-}
-
-function authorizeCaller(caller: Caller | undefined): Verdict {
-  if (caller === undefined || !hasScope(caller, 'chat')) return { kind: 'deny' };
-  return { kind: 'allow', owner: hasScope(caller, 'admin') };
 }
 
 /**

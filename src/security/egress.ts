@@ -100,7 +100,7 @@ async function askOnce(
 ): Promise<EgressResponse | URL> {
   const maySend = [...(options.allow ?? []), ...(options.posts ?? [])].includes(url.origin);
   if (json !== undefined && !maySend)
-    throw new GatewayError('refused_address', 'Only configured services are sent anything but an address.');
+    throw new GatewayError('refused_address', 'Data can be sent only to configured services.');
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(tooSlow()), limits.headersMs);
   const hopSignal = AbortSignal.any([signal, late.signal]);
@@ -152,10 +152,10 @@ function parseUrl(text: string, relativeTo?: URL): URL {
   if (url === null)
     throw new GatewayError('bad_url', `That is not a URL of at most ${MAX_URL_CHARS} characters.`);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new GatewayError('bad_url', 'Only http and https addresses are read.');
+    throw new GatewayError('bad_url', 'Only http and https URLs are supported.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new GatewayError('bad_url', 'Addresses with a user name or password in them are not read.');
+    throw new GatewayError('bad_url', 'URLs with a user name or password are not supported.');
   }
   return url;
 }

@@ -62,7 +62,7 @@ function textOf(body: RequestInit['body']): string | null {
 function methodOf({ method = 'GET' }: RequestInit): 'GET' | 'POST' | 'DELETE' {
   const upper = method.toUpperCase();
   if (upper === 'GET' || upper === 'POST' || upper === 'DELETE') return upper;
-  throw new GatewayError('bad_request', `Services are not asked with ${upper.slice(0, 20)}.`);
+  throw new GatewayError('bad_request', `Services cannot be called with ${upper.slice(0, 20)}.`);
 }
 
 /** Passes bytes on, and fails after more than `max` of them: in total, or in one event. */

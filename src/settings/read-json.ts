@@ -47,7 +47,7 @@ export function readJson(input: string): JsonText {
     return { offset, what: MEANING[name] ?? textRef('problem.other', { detail: name }) };
   });
   errors.push(...repeatedFields(root));
-  const starts = lineStarts(text);
+  const starts = [0, ...[...text.matchAll(/\r\n|\r|\n/g)].map(({ index, 0: end }) => index + end.length)];
   return {
     value: root === undefined ? {} : valueOf(root),
     errors: errors
@@ -121,11 +121,6 @@ function nearest(root: Node, path: FieldPath): Node {
     } else return place;
   }
   return place;
-}
-
-/** Offsets at which the lines begin. */
-function lineStarts(text: string): number[] {
-  return [0, ...[...text.matchAll(/\r\n|\r|\n/g)].map(({ index, 0: end }) => index + end.length)];
 }
 
 function placeAt(starts: readonly number[], offset: number): string {

@@ -12,7 +12,9 @@ const COMPARED_AFTER_MS = 5_000;
 
 /** The JSON Schema of a file with these fields, its descriptions without links to other pages. */
 export function jsonSchema(schema: z.ZodObject): Readonly<Record<string, unknown>> {
-  return withoutLinks(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+  const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  // Editors and the form have no other pages to link to.
+  return describedBy(described, (_path, description) => description.replaceAll(LINK, '$1'));
 }
 
 /** The same as a file. Editors that support it allow comments and trailing commas, too. */
@@ -66,11 +68,6 @@ const LINK = /\[([^[\]]{1,200})\]\([^()\s]{1,200}\)/g;
 
 type Describe = (path: string, description: string) => string;
 
-/** The schema with its descriptions without links: editors and the form have no other pages to link to. */
-function withoutLinks(schema: Schema): Schema {
-  return describedBy(schema, (_path, description) => description.replaceAll(LINK, '$1'));
-}
-
 /** The schema described in the language of a table that has the settings below `path`; the rest stays unchanged. */
 export function describedIn(schema: Schema, table: TextTable, path = ''): Schema {
   return describedBy(
@@ -78,7 +75,7 @@ export function describedIn(schema: Schema, table: TextTable, path = ''): Schema
     (field, description) =>
       keysOf(field)
         .map((key) => table[key])
-        .find(isText) ?? description,
+        .find((text) => text !== undefined) ?? description,
     path,
   );
 }
@@ -102,10 +99,6 @@ export function keysOf(path: string): SettingKey[] {
   const names = path.split('.');
   const patterns = names.map((_, nth) => names.with(nth, '*').join('.'));
   return [path, ...patterns].map((one): SettingKey => `setting.${one}`);
-}
-
-function isText(text: string | undefined): text is string {
-  return text !== undefined;
 }
 
 /** A copy with descriptions from `describe`; a star stands for a record's names and a list's entries. */

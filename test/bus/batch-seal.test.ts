@@ -21,7 +21,7 @@ describe('a sealed batch', () => {
     );
   });
 
-  it('reveals nothing of what it holds, and never looks the same twice', () => {
+  it('reveals nothing of its content, and never looks the same twice', () => {
     const from = node();
     const [one, two] = [from.seal('{"delta":"secret"}'), from.seal('{"delta":"secret"}')];
     expect(one.toString('latin1')).not.toContain('secret');

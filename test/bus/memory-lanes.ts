@@ -181,7 +181,8 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
   async #enter(name: Driven): Promise<void> {
     this.calls[name] = (this.calls[name] ?? 0) + 1;
     await this.hanging.get(name);
-    if (this.away.has(name)) throw new StoreError('unavailable', 'the database is away', { retryable: true });
+    if (this.away.has(name))
+      throw new StoreError('unavailable', 'the database is unreachable', { retryable: true });
   }
 
   #held(fence: Fence): Lane {

@@ -121,7 +121,7 @@ describe('a lost lease', () => {
   });
 
   it.each(['fail', 'hang'] as const)(
-    'is blamed on nothing that ran when its heartbeats %s: the database was away',
+    'does not count against running heads when its heartbeats %s: the database was unreachable',
     async (how) => {
       const driven = await start();
       await driven.send(LANE, 'a');
@@ -145,7 +145,7 @@ describe('a lost lease', () => {
     },
   );
 
-  it('is blamed on what ran when the process stood still and sent no heartbeat in time', async () => {
+  it('counts against running heads when the process stalled and sent no heartbeat in time', async () => {
     let stoodStillMs = 0;
     const clock = { ...systemClock, monotonicMs: () => performance.now() + stoodStillMs };
     const driven = await start({ clock });

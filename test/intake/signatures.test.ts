@@ -49,12 +49,15 @@ const RIGHT: [name: string, settings: ReturnType<typeof hook>, headers: Record<s
 describe('the signature of a webhook', () => {
   it.each(RIGHT)('of %s is accepted, but not for another body, secret or header', (_, settings, headers) => {
     expect(verify(settings, headers)).toEqual({ digest: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    expect(verify(settings, headers, Buffer.from('{"a":"u"}'))).toEqual({ kind: 'unsigned', why: 'wrong' });
+    expect(verify(settings, headers, Buffer.from('{"a":"u"}'))).toEqual({
+      kind: 'unsigned',
+      reason: 'wrong',
+    });
     expect(verify({ ...settings, secret: `${SECRET}x` }, headers)).toEqual({
       kind: 'unsigned',
-      why: 'wrong',
+      reason: 'wrong',
     });
-    expect(verify(settings, {})).toEqual({ kind: 'unsigned', why: 'missing' });
+    expect(verify(settings, {})).toEqual({ kind: 'unsigned', reason: 'missing' });
   });
 
   it('identifies a request by what was signed, so that a repetition has the same name', () => {
@@ -74,7 +77,7 @@ describe('the signature of a webhook', () => {
       verify(hook('signed'), { 'x-parley-signature': `t=${seconds},v1=${sign(`${seconds}.`)}` });
     for (const near of [SECONDS - limit, SECONDS + limit]) expect(at(near)).toHaveProperty('digest');
     for (const far of [SECONDS - limit - 1, SECONDS + limit + 1, '', 'soon', '-1', '1e9', '1790000000.5'])
-      expect(at(far)).toEqual({ kind: 'unsigned', why: 'stale' });
+      expect(at(far)).toEqual({ kind: 'unsigned', reason: 'stale' });
   });
 
   it('is never valid for a made-up header', () => {

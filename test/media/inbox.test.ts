@@ -171,11 +171,11 @@ describe('the files of a message', () => {
       attachment: { seconds: 3 },
     });
     const away = async () => {
-      throw new ChannelError('unavailable', 'The speech server is away.');
+      throw new ChannelError('unavailable', 'The speech server is unavailable.');
     };
     const failed = inbox(served, { transcriber: partial<Transcriber>({ transcribe: away }) });
     expect((await failed.receive(voice))[0]?.problem).toBe(
-      'it could not be transcribed: The speech server is away.',
+      'it could not be transcribed: The speech server is unavailable.',
     );
     const [deaf] = await inbox(served).receive(voice);
     expect(deaf?.problem).toContain('transcription.baseUrl');

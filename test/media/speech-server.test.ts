@@ -70,10 +70,13 @@ describe('a text-to-speech server', () => {
     [302, '', {}, 'bad_response', /speech\.baseUrl/],
     [200, '<html>', { 'content-type': 'text/html' }, 'bad_response', /speech\.baseUrl/],
     [200, '', { 'content-type': 'audio/ogg' }, 'bad_response', /speech\.baseUrl/],
-  ])('is told apart by its answer with status %i and %.30s', async (status, body, headers, code, message) => {
-    for (let n = 0; n < 3; n += 1) server.fails(status, body, headers);
-    expect(await failure()).toMatchObject({ code, message: expect.stringMatching(message) });
-  });
+  ])(
+    'gets its own error for an answer with status %i and %.30s',
+    async (status, body, headers, code, message) => {
+      for (let n = 0; n < 3; n += 1) server.fails(status, body, headers);
+      expect(await failure()).toMatchObject({ code, message: expect.stringMatching(message) });
+    },
+  );
 
   it('is reported with the variable of the key when it refuses the key', async () => {
     expect((await failure({ key: 'wrong' })).message).toContain('check SPEECH_KEY');

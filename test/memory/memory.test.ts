@@ -117,7 +117,7 @@ describeStore('remembered facts', (databases) => {
     const { memories, remember, filled, fake, lines, now } = await open(databases, 'meanings');
     await remember(ann, ['The spouse is employed', 'Likes tea']);
     await filled();
-    fake.state.fails = new ProviderError('unavailable', 'The server is away.', { retryable: true });
+    fake.state.fails = new ProviderError('unavailable', 'The server is unavailable.', { retryable: true });
     const before = fake.requests.length;
     expect(texts(await memories.searchMemory(ann, 'tea', 9))).toEqual(['Likes tea']);
     expect(await memories.searchMemory(ann, 'wife', 9)).toEqual([]);

@@ -178,9 +178,9 @@ describe('a file that is refused', () => {
   it('leaves nothing behind when its records end with an error', async () => {
     async function* broken(): AsyncGenerator<BackupRecord> {
       yield HEAD;
-      throw new Error('the database is away');
+      throw new Error('the database is unreachable');
     }
-    await expect(writeBackup(file, broken())).rejects.toThrow('the database is away');
+    await expect(writeBackup(file, broken())).rejects.toThrow('the database is unreachable');
     expect(await readdir(folder)).toEqual([]);
   });
 });

@@ -156,13 +156,13 @@ describe('a daily backup that fails', () => {
     const backups = open({
       async *records() {
         yield* records();
-        if (fails) throw new Error('the database is away');
+        if (fails) throw new Error('the database is unreachable');
       },
     });
     await pass(FIRST_AFTER_MS);
     expect(await files()).toEqual(old);
     expect(events()).toEqual(['backup_failed']);
-    expect(backups.state()?.error).toBe('the database is away');
+    expect(backups.state()?.error).toBe('the database is unreachable');
     fails = false;
     await pass(RETRY_AFTER_MS - 1);
     expect(await files()).toEqual(old);

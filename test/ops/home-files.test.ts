@@ -115,7 +115,7 @@ describe('what arrives for a home', () => {
     const staging = await createStaging(home);
     for (const file of ['../out', '/etc/out', 'a/../../out', 'a//b', './a', '..'])
       await expect(staging.begin(file, 0o600)).rejects.toThrow(/outside of the home/);
-    await expect(staging.append(Buffer.from('x'))).rejects.toThrow(/bytes that belong to no file/);
+    await expect(staging.append(Buffer.from('x'))).rejects.toThrow(/data that belongs to no file/);
     await staging.discard();
   });
 });

@@ -22,10 +22,10 @@ describe('the log as text', () => {
     const lines: string[] = [];
     const log = createLog({ level: 'info', redact: (text) => text, write: (line) => lines.push(line) });
     log.error({ err: new TypeError('x is not a function') }, 'uncaught_error');
-    log.error({ err: new StoreError('unavailable', 'The database is away.') }, 'turn_dead');
+    log.error({ err: new StoreError('unavailable', 'The database is unreachable.') }, 'turn_dead');
     const [unexpected = '', expected = ''] = lines.map((line) => worded()(line));
     expect(unexpected).toMatch(/ERROR uncaught_error: x is not a function\n +at .*log-text/);
-    expect(expected).toMatch(/ERROR turn_dead: The database is away\.\n$/);
+    expect(expected).toMatch(/ERROR turn_dead: The database is unreachable\.\n$/);
   });
 
   it('counts repeats, even when only numbers differ, and reports the count from time to time', () => {

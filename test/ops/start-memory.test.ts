@@ -15,7 +15,7 @@ describe('startup memory', () => {
   it('stays with a gateway that is always busy, or cannot tell', async () => {
     const collect = vi.fn<() => void>();
     const busy = vi.fn<() => Promise<boolean>>(async () => false);
-    const broken = vi.fn<() => Promise<boolean>>().mockRejectedValue(new Error('the store is away'));
+    const broken = vi.fn<() => Promise<boolean>>().mockRejectedValue(new Error('the store is unreachable'));
     releaseStartMemory(busy, { afterMs: 1, betweenMs: 1, collect });
     releaseStartMemory(broken, { afterMs: 1, betweenMs: 1, collect });
     await vi.waitFor(() => expect([busy.mock.calls.length, broken.mock.calls.length]).toEqual([10, 10]));

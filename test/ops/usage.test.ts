@@ -1,6 +1,7 @@
 /** `/usage` and the counters: who sees what, and what is counted. */
 import { describe, expect, it } from 'vitest';
-import { createUsageCommand, METERED_MODELS, meterUsage } from '../../src/ops/usage.ts';
+import { createMeters, MAX_LABEL_VALUES } from '../../src/ops/telemetry/meters.ts';
+import { createUsageCommand, meterUsage } from '../../src/ops/usage.ts';
 import {
   pricesRule,
   type UsageNote,
@@ -98,12 +99,13 @@ const note = (model: string, more: Partial<UsageNote> = {}): UsageNote => ({
 describeStore('the counters of usage', (databases) => {
   it('count what is written, by model and purpose', async () => {
     const store = await databases.open();
-    const meter = meterUsage(store.ledger);
+    const meters = createMeters('1.2.3');
+    const ledger = meterUsage(store.ledger, meters.usage);
     const { turnId, head } = await startTurn(store);
-    await meter.ledger.finishTurn(head, finished(turnId, 'hi'));
-    await meter.ledger.noteUsage(note('a "quoted" one'));
-    await meter.ledger.noteUsage(note('a "quoted" one'));
-    const lines = meter.lines();
+    await ledger.finishTurn(head, finished(turnId, 'hi'));
+    await ledger.noteUsage(note('a "quoted" one'));
+    await ledger.noteUsage(note('a "quoted" one'));
+    const lines = (await meters.registry.metrics()).split('\n');
     expect(lines).toContain(
       'parley_tokens_total{model="a \\"quoted\\" one",purpose="stateless",kind="prompt"} 20',
     );
@@ -113,17 +115,19 @@ describeStore('the counters of usage', (databases) => {
 });
 
 describe('the counters of usage', () => {
-  it(`count ${METERED_MODELS} models by name, the others together, and no failed write`, async () => {
+  it(`count ${MAX_LABEL_VALUES} models by name, the others together, and no failed write`, async () => {
     let down = false;
     const noteUsage = async (): Promise<void> => {
       if (down) throw new StoreError('unavailable', 'away', { retryable: true });
     };
-    const meter = meterUsage({ noteUsage } as Partial<Ledger> as Ledger);
-    for (let n = 0; n < METERED_MODELS + 5; n += 1) await meter.ledger.noteUsage(note(`m${n}`));
+    const meters = createMeters('1.2.3');
+    const ledger = meterUsage({ noteUsage } as Partial<Ledger> as Ledger, meters.usage);
+    for (let n = 0; n < MAX_LABEL_VALUES + 5; n += 1) await ledger.noteUsage(note(`m${n}`));
     down = true;
-    await expect(meter.ledger.noteUsage(note('m0'))).rejects.toThrow('away');
-    const prompts = meter.lines().filter((line) => line.includes('kind="prompt"'));
-    expect(prompts).toHaveLength(METERED_MODELS + 1);
+    await expect(ledger.noteUsage(note('m0'))).rejects.toThrow('away');
+    const lines = (await meters.registry.metrics()).split('\n');
+    const prompts = lines.filter((line) => line.includes('kind="prompt"'));
+    expect(prompts).toHaveLength(MAX_LABEL_VALUES + 1);
     expect(prompts).toContain('parley_tokens_total{model="m0",purpose="stateless",kind="prompt"} 10');
     expect(prompts).toContain('parley_tokens_total{model="other",purpose="stateless",kind="prompt"} 50');
   });

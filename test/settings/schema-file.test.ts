@@ -1,4 +1,4 @@
-/** The schemas for editors: there after the first start, brought up to date when a later start is over. */
+/** The schemas for editors: written by the first start, updated after later ones. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

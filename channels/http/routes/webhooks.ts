@@ -45,7 +45,7 @@ export const webhookRoutes: readonly Route[] = [
           throw deps.wrongTokens.refusal(
             deps.addressOf(incoming),
             'signatures',
-            new HttpError(401, 'invalid_signature', MESSAGES[receipt.why]),
+            new HttpError(401, 'invalid_signature', MESSAGES[receipt.reason]),
           );
         default:
           return receipt satisfies never;

@@ -32,7 +32,7 @@ export class LastingNote {
     else note();
   }
 
-  /** The state is over; when this resolves, readers of the note can see that. Throws what `write` throws. */
+  /** The state has ended; when this resolves, readers of the note can see that. Throws what `write` throws. */
   async end(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;

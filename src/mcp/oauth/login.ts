@@ -63,7 +63,7 @@ export async function login(
   await step({});
   await step({ authorizationCode: await answerOf(callback, ask, signal) });
   if (client === undefined || tokens === undefined)
-    throw new GatewayError('login_failed', 'The server gave no token: it may not support OAuth.');
+    throw new GatewayError('login_failed', 'The server returned no token: it may not support OAuth.');
   logins.save(name, { url, client, tokens });
 }
 

@@ -47,18 +47,15 @@ export async function readContent(bytes: Buffer): Promise<Content> {
   const mimeType = await mimeTypeOf(bytes);
   try {
     if (mimeType === undefined) return { mimeType: 'application/octet-stream' };
-    if (isPicture(mimeType)) return { mimeType, ...(await readPicture(bytes)) };
+    if (mimeType in LOADERS) return { mimeType, ...(await readPicture(bytes)) };
     const read = DOCUMENTS[mimeType];
     if (read !== undefined) return { mimeType, ...bounded(await read(bytes)) };
-    const decoded = isMarkup(mimeType) ? decodeText(bytes) : undefined;
+    const isMarkup = mimeType.startsWith('text/') || /[/+](json|xml)$/.test(mimeType);
+    const decoded = isMarkup ? decodeText(bytes) : undefined;
     return { mimeType, ...(decoded !== undefined && bounded(withNote(decoded))) };
   } catch (error) {
     return { mimeType: mimeType ?? 'application/octet-stream', ...wordProblem(error) };
   }
-}
-
-function isMarkup(mimeType: string): boolean {
-  return mimeType.startsWith('text/') || /[/+](json|xml)$/.test(mimeType);
 }
 
 function bounded(text: string): Pick<ReaderAnswer, 'text' | 'cut'> {
@@ -95,14 +92,9 @@ async function readPdf(bytes: Buffer): Promise<string> {
     chars += text.length;
     if (text.trim() !== '') pages.push(`[page ${number} of ${numPages}]\n${text.trim()}`);
   }
-  if (pages.length === 0) throw new Error('it holds no text, only pictures of it');
+  if (pages.length === 0) throw new Error('it contains no text, only images of it');
   if (number <= numPages) pages.push(`[only the first ${number - 1} of ${numPages} pages were read]`);
   return pages.join('\n\n');
-}
-
-/** True for a type that models may get as a picture. */
-function isPicture(mimeType: string): boolean {
-  return mimeType in LOADERS;
 }
 
 /** An upright JPEG, white where it was transparent; of a moving picture, its first frame. May throw any error. */

@@ -130,7 +130,7 @@ export function createDocumentText(reader: Reader, monotonicNow: () => number): 
     if (cached !== undefined) return cached;
     const { text, problem, mimeType } = await reader(bytes, 'read_file', signal);
     if (problem !== undefined) throw new GatewayError('unreadable', problem);
-    if (text === undefined) throw new GatewayError('no_text', `it is ${mimeType}, which holds no text`);
+    if (text === undefined) throw new GatewayError('no_text', `it is ${mimeType}, which contains no text`);
     remembered.set(key, text);
     return text;
   };

@@ -3,6 +3,8 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaneHandler } from '../../protocol/bus.ts';
 import type { AnsweredRequest } from '../../protocol/gateway-api.ts';
 import type { TracedSubagent, TracedTurn } from '../../protocol/agent/subagents.ts';
+import type { Usage } from '../../protocol/agent/provider.ts';
+import type { UsagePurpose } from '../../protocol/agent/usage.ts';
 import type { NoteRefusal } from '../../protocol/store/traces.ts';
 import type { ApprovalOutcome } from '../../protocol/agent/approvals.ts';
 
@@ -22,6 +24,8 @@ export interface Meters {
   /** Counts a decided request for approval. */
   decided(outcome: ApprovalOutcome): void;
   refused: NoteRefusal;
+  /** Counts what a model has used. */
+  usage: (model: string, purpose: UsagePurpose, usage: Usage) => void;
   request(answered: AnsweredRequest): void;
   /** The same handler, with the duration of its deliveries measured. */
   deliveries(handler: LaneHandler): LaneHandler;
@@ -45,6 +49,12 @@ export function createMeters(version: string, restarts = 0): Meters {
     'code',
   ]);
   const approvals = counter('parley_approvals_total', 'Decided requests for approval.', ['outcome']);
+  const tokens = counter(
+    'parley_tokens_total',
+    'Tokens of model calls, read (prompt) and written (completion).',
+    ['model', 'purpose', 'kind'],
+  );
+  const modelTime = counter('parley_model_seconds_total', 'Time that models worked.', ['model', 'purpose']);
   const span = meterSpans(register, label);
   const subagents = histogram('parley_subagent_seconds', 'Runs of subagents.', ['outcome'], LONG);
   return {
@@ -56,18 +66,21 @@ export function createMeters(version: string, restarts = 0): Meters {
     },
     decided: (outcome) => approvals.inc({ outcome }),
     refused: ({ address, code }) =>
-      refusals.inc({ channel: label('channel', channelOf(address)), code: label('refusal', code) }),
+      refusals.inc({
+        channel: label('channel', address.split(':', 1)[0] ?? ''),
+        code: label('refusal', code),
+      }),
+    usage(modelName, purpose, { promptTokens, completionTokens, modelMs }) {
+      const labels = { model: label('model', modelName), purpose };
+      tokens.inc({ ...labels, kind: 'prompt' }, Math.round(promptTokens));
+      tokens.inc({ ...labels, kind: 'completion' }, Math.round(completionTokens));
+      modelTime.inc(labels, modelMs / 1_000);
+    },
     request({ method, route, status, seconds }) {
       requests.observe({ method, route, status: String(status) }, seconds);
     },
     deliveries: meterDeliveries(register),
   };
-}
-
-/** The channel of `channel:chat_id`. */
-function channelOf(address: string): string {
-  const [channel = ''] = address.split(':', 1);
-  return channel;
 }
 
 /** Version, start and restarts of this process. */
@@ -83,7 +96,7 @@ type Register = ReturnType<typeof registerIn>;
 type Label = ReturnType<typeof boundedLabels>;
 
 /** Makes meters that the registry lists. */
-function registerIn(registry: Registry) {
+export function registerIn(registry: Registry) {
   const registers = [registry];
   return {
     histogram: <Name extends string>(name: string, help: string, labelNames: Name[], buckets: number[]) =>

@@ -1,10 +1,9 @@
 /** The gateway's metrics in Prometheus' text format (version 0.0.4). */
-import { Gauge } from 'prom-client';
 import type { Fanout, MessageBus } from '../../protocol/bus.ts';
 import type { BackupState } from '../../protocol/operator/backup.ts';
 import type { Health } from '../health.ts';
 import type { LoopMonitor } from '../loop-delay.ts';
-import type { Meters } from './meters.ts';
+import { type Meters, registerIn } from './meters.ts';
 
 /** Calls to the platform of each channel, and those that it refused as too fast. */
 type PlatformCounts = ReadonlyMap<string, { readonly calls: number; readonly refused: number }>;
@@ -12,8 +11,6 @@ type PlatformCounts = ReadonlyMap<string, { readonly calls: number; readonly ref
 export interface MetricsDeps {
   health: Health;
   bus: MessageBus;
-  /** Counters of tokens and model time. */
-  usageMeter: { lines(): string[] };
   loop: LoopMonitor;
   delivery: { counts(): { platforms: PlatformCounts; ambiguousSends: number; dead: number } };
   fanout: Fanout | undefined;
@@ -26,87 +23,60 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
-/** Makes the metrics. */
+/** Makes the metrics; those that are counted elsewhere are read when someone asks. */
 export function createMetrics(deps: MetricsDeps): Metrics {
   const { registry } = deps.meters;
-  const running = new Gauge({
-    name: 'parley_heads_running',
-    help: 'Heads of lanes this node works on.',
-    labelNames: ['class'],
-    registers: [registry],
-  });
+  const register = registerIn(registry);
+  const gauge = (name: string, help: string) => register.gauge(name, help, []);
+  const counter = (name: string, help: string) => {
+    const made = register.counter(name, help, ['channel']);
+    return (totals: Iterable<readonly [string | undefined, number]>): void => {
+      made.reset();
+      for (const [channel, total] of totals) made.inc(channel === undefined ? {} : { channel }, total);
+    };
+  };
+  const storeUp = gauge('parley_store_up', 'The store answers.');
+  const pending = gauge('parley_messages_pending', 'Messages accepted and not finished.');
+  const deadLetters = gauge('parley_dead_letters', 'Messages given up.');
+  const sessions = gauge('parley_sessions', 'Sessions known.');
+  const running = register.gauge('parley_heads_running', 'Heads of lanes this node works on.', ['class']);
+  const loopDelay = gauge('parley_loop_delay_p99_seconds', 'Event loop delay of the last minute.');
+  const rss = gauge('process_resident_memory_bytes', 'Resident memory.');
+  const heap = gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use.');
+  const backupAge = gauge('parley_backup_age_seconds', 'Age of the newest daily backup in this home.');
+  const calls = counter('parley_platform_calls_total', 'Calls to chat platforms.');
+  const refused = counter('parley_platform_refused_total', 'Calls answered "too fast".');
+  const ambiguous = counter('parley_ambiguous_sends_total', 'Sends whose answer was lost.');
+  const dead = counter('parley_deliveries_dead_total', 'Deliveries given up.');
+  const batches = counter(
+    'parley_batches_refused_total',
+    'Batches of live events that came from no node of this database.',
+  );
+  const cpu = counter('process_cpu_seconds_total', 'CPU time of all threads of this process.');
   return {
     async text() {
       const counts = await deps.health.counts();
-      const delivery = deps.delivery.counts();
+      const { platforms, ambiguousSends, dead: deadCount } = deps.delivery.counts();
+      const { user, system } = process.cpuUsage();
+      const { at } = deps.backups.state() ?? {};
+      storeUp.set(counts === undefined ? 0 : 1);
+      pending.set(counts?.pending ?? 0);
+      deadLetters.set(counts?.deadLetters ?? 0);
+      sessions.set(counts?.sessions ?? 0);
       for (const [name, count] of Object.entries(deps.bus.running())) running.set({ class: name }, count);
-      const lines = [
-        ...gauge('parley_store_up', 'The store answers.', counts === undefined ? 0 : 1),
-        ...gauge('parley_messages_pending', 'Messages accepted and not finished.', counts?.pending ?? 0),
-        ...gauge('parley_dead_letters', 'Messages given up.', counts?.deadLetters ?? 0),
-        ...gauge('parley_sessions', 'Sessions known.', counts?.sessions ?? 0),
-        ...platformLines(delivery.platforms),
-        ...counter('parley_ambiguous_sends_total', 'Sends whose answer was lost.', delivery.ambiguousSends),
-        ...counter('parley_deliveries_dead_total', 'Deliveries given up.', delivery.dead),
-        ...counter(
-          'parley_batches_refused_total',
-          'Batches of live events that came from no node of this database.',
-          deps.fanout?.refused?.() ?? 0,
-        ),
-        ...gauge(
-          'parley_loop_delay_p99_seconds',
-          'Event loop delay of the last minute.',
-          deps.loop.p99Ms() / 1_000,
-        ),
-        ...counter('process_cpu_seconds_total', 'CPU time of this process.', cpuSeconds()),
-        ...gauge('process_resident_memory_bytes', 'Resident memory.', process.memoryUsage.rss()),
-        ...gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use.', process.memoryUsage().heapUsed),
-        ...backupLines(deps.backups.state()),
-        ...deps.usageMeter.lines(),
-      ];
-      return `${lines.join('\n')}\n${await registry.metrics()}`;
+      loopDelay.set(deps.loop.p99Ms() / 1_000);
+      rss.set(process.memoryUsage.rss());
+      heap.set(process.memoryUsage().heapUsed);
+      // Without a daily backup there is no sample: an age of 0 would look like a new one.
+      if (at === undefined) backupAge.remove();
+      else backupAge.set(Math.max(0, (Date.now() - Date.parse(at)) / 1_000));
+      calls([...platforms].map(([channel, one]) => [channel, one.calls]));
+      refused([...platforms].map(([channel, one]) => [channel, one.refused]));
+      ambiguous([[undefined, ambiguousSends]]);
+      dead([[undefined, deadCount]]);
+      batches([[undefined, deps.fanout?.refused?.() ?? 0]]);
+      cpu([[undefined, (user + system) / 1_000_000]]);
+      return await registry.metrics();
     },
   };
-}
-
-/** Without a sample while there is no daily backup: an age of 0 would look like a new one. */
-function backupLines({ at }: BackupState = {}): string[] {
-  const help = 'Age of the newest daily backup in this home.';
-  const ageSeconds = Math.max(0, (Date.now() - Date.parse(at ?? '')) / 1_000);
-  const lines = gauge('parley_backup_age_seconds', help, ageSeconds);
-  return at === undefined ? lines.slice(0, -1) : lines;
-}
-
-/** User and system time of all threads of this process, in seconds. */
-function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000_000;
-}
-
-/** Counters of calls with one sample for each channel: there are as many as the gateway has. */
-function platformLines(platforms: PlatformCounts): string[] {
-  const byChannel = (
-    name: string,
-    help: string,
-    pick: (counts: { calls: number; refused: number }) => number,
-  ) => [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} counter`,
-    ...[...platforms].map(([channel, counts]) => `${name}{channel="${channel}"} ${pick(counts)}`),
-  ];
-  return [
-    ...byChannel('parley_platform_calls_total', 'Calls to chat platforms.', ({ calls }) => calls),
-    ...byChannel('parley_platform_refused_total', 'Calls answered "too fast".', (counts) => counts.refused),
-  ];
-}
-
-const gauge = metricOf('gauge');
-const counter = metricOf('counter');
-
-function metricOf(type: 'gauge' | 'counter') {
-  return (name: string, help: string, value: number) => [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} ${type}`,
-    `${name} ${value}`,
-  ];
 }

@@ -1,6 +1,6 @@
 /** The trace of a turn in OpenTelemetry, by its semantic conventions for generative AI. Prompts are in it only if the operator wants them. */
 import { type Attributes, SpanKind } from '@opentelemetry/api';
-import type { ModelCallSpan, PromptMessage, TraceAttempt, TraceSpan } from '../../protocol/store/traces.ts';
+import type { ModelCallSpan, TraceAttempt, TraceSpan } from '../../protocol/store/traces.ts';
 import type { TracedSubagent, TracedTurn } from '../../protocol/agent/subagents.ts';
 
 export interface SpanIds {
@@ -154,22 +154,18 @@ function callAttributes(
   const url = server && URL.parse(server.url);
   return {
     ...(server && { 'gen_ai.provider.name': server.provider }),
-    ...(url && { 'server.address': url.hostname, 'server.port': portOf(url) }),
+    ...(url && {
+      'server.address': url.hostname,
+      'server.port': Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
+    }),
     ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
     ...(target.content &&
       prompt?.iteration === iteration && {
-        'gen_ai.input.messages': JSON.stringify(prompt.messages.map(asMessage)),
+        'gen_ai.input.messages': JSON.stringify(
+          prompt.messages.map(({ role, content }) => ({ role, parts: [{ type: 'text', content }] })),
+        ),
       }),
   };
-}
-
-function portOf({ port, protocol }: URL): number {
-  return Number(port) || (protocol === 'https:' ? 443 : 80);
-}
-
-/** A message as the conventions write it. */
-function asMessage({ role, content }: PromptMessage): object {
-  return { role, parts: [{ type: 'text', content }] };
 }
 
 /** A pause before a retry, and other noteworthy events: by code, never by text. */

@@ -104,7 +104,7 @@ export interface HookRequest {
 export type HookReceipt =
   | { kind: 'accepted'; turnId: string | null }
   | { kind: 'duplicate' }
-  | { kind: 'unsigned'; why: 'missing' | 'wrong' | 'stale' }
+  | { kind: 'unsigned'; reason: 'missing' | 'wrong' | 'stale' }
   | { kind: 'invalid' }
   | { kind: 'full' };
 

@@ -22,7 +22,7 @@ export type AcceptResult =
       /** For a question asked again: the tools that its earlier answers called. */
       effects?: readonly string[] | undefined;
     } & LaneStep)
-  | { kind: 'not_retried'; why: RetryRefusal }
+  | { kind: 'not_retried'; reason: RetryRefusal }
   /** `differs`: the message stored under this id has a different text. */
   | { kind: 'duplicate'; session: SessionKey; turnId: string; laneSeq: number; seq: number; differs: boolean }
   | { kind: 'full'; limit: number }

@@ -109,7 +109,7 @@ export async function openEmbedded(
   }
 }
 
-/** Starts a server once none is left of the one before, whoever started that. Throws `StoreError`. */
+/** Starts a server once the previous one, whoever started it, is completely gone. Throws `StoreError`. */
 async function startAfterOthers(...args: Parameters<typeof startServer>): Promise<ChildProcess> {
   const [{ folder }, , log] = args;
   await endSurvivor(folder, log);

@@ -64,18 +64,15 @@ export async function writeRows(
   rows: JournalRow[],
   session: string = sessionOfLane(fence),
 ): Promise<void> {
+  // A crash could not produce these results: for a call that died, an error is stored.
+  const hasProgress = rows.some(({ entry }) => entry.kind === 'tool_result' && !entry.isError);
   const [row] = await sql<{ held: boolean }[]>`
     with ${heldLane(sql, fence)},
     written as (${insertRows(sql, fence, turnId, rows, sql`held`, session)})
-    ${rows.some(isProgress) ? sql`, cleared as (${clearLoneCrashes(sql, fence)})` : sql``}
+    ${hasProgress ? sql`, cleared as (${clearLoneCrashes(sql, fence)})` : sql``}
     ${taintSession(sql, { session, laneSeq: sql`${fence.seq}` }, rows, sql`held`)}
     select exists (select 1 from held) as held`;
   if (row?.held !== true) throw new FencedError(fence.lane);
-}
-
-/** A result that a crash could not produce: for a call that died, an error is stored. */
-function isProgress({ entry }: JournalRow): boolean {
-  return entry.kind === 'tool_result' && !entry.isError;
 }
 
 /** The body of a CTE that resets the death count of a lone suspect to zero, because its work has progressed. */

@@ -11,7 +11,6 @@ import {
   type MemoryVectorStore,
   type NewMemory,
   type Remembered,
-  type Vector,
 } from '../../protocol/store/notes.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { AdministrationStore, ListedMemory } from '../../protocol/operator/administration.ts';
@@ -169,7 +168,12 @@ export function createMemoryVectors(database: Database): MemoryVectorStore {
       ),
     setVectors: (model, vectors) =>
       database.run(async (sql) => {
-        const records = cleanJson(vectors.map(({ id, vector }) => ({ id, hex: hexOf(vector) })));
+        const records = cleanJson(
+          vectors.map(({ id, vector }) => ({
+            id,
+            hex: Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('hex'),
+          })),
+        );
         await sql`
           update memory set vector_model = ${cleanText(model)}, vector = decode(made.hex, 'hex')
           from jsonb_to_recordset(${records}::jsonb) as made(id bigint, hex text) where memory.id = made.id`;
@@ -182,8 +186,4 @@ export function createMemoryVectors(database: Database): MemoryVectorStore {
           returning id`,
       ),
   };
-}
-
-function hexOf(vector: Vector): string {
-  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('hex');
 }

@@ -30,11 +30,6 @@ export function createPeople(database: Database): PersonStore {
   };
 }
 
-/** Who is charged and written to: the token, also for its end users. */
-function payerOf({ channel, id }: Person): string {
-  return cleanText(userIdOf({ channel, senderId: id }));
-}
-
 /** The owner of the memories. */
 function userOf({ channel, id, endUser }: Person): string {
   return cleanText(memoryOwnerOf({ channel, senderId: id, endUser }));
@@ -66,7 +61,7 @@ function answered(sql: Sql, { channel, id, endUser }: Person): Fragment {
  */
 function found(sql: Sql, person: Person): Fragment {
   const user = userOf(person);
-  const payer = payerOf(person);
+  const payer = cleanText(userIdOf({ channel: person.channel, senderId: person.id }));
   const token = tokenOf(person);
   const { channel, privateChat, endUser } = person;
   const isTheirs =
@@ -110,7 +105,7 @@ async function find(sql: Sql, person: Person): Promise<PersonData> {
       (select count(*)::int from kept_file where user_id = ${user}) as files,
       (select count(*)::int from stored_response where ${answered(sql, person)}) as responses,
       (select count(*)::int from usage where user_id = ${user}) as usage`;
-  if (row === undefined) throw new Error('a statement without from gives one row');
+  if (row === undefined) throw new Error('A statement without from returned no row.');
   return { ...row };
 }
 

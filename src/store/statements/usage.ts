@@ -45,7 +45,10 @@ export function createUsage(database: Database, rows: UsageRows): UsageStore & U
 
 /** `UsageSums.addUp`. */
 async function addUp(database: Database): Promise<number> {
-  if (!(await database.run(isWorthwhile))) return 0;
+  const isWorthwhile = await database.exists(
+    (sql) => sql`select from usage where id > ${mark(sql)} order by id offset ${MIN_ADDED_ROWS - 1} limit 1`,
+  );
+  if (!isWorthwhile) return 0;
   // A row may be committed after one with a higher id. The holder of this lock sees no row in between.
   const last = await database.transaction(async (sql) => {
     await sql`select set_config('lock_timeout', ${`${LOCK_MS}ms`}, true)`;
@@ -54,12 +57,6 @@ async function addUp(database: Database): Promise<number> {
     return row?.id ?? '0';
   });
   return await database.transaction((sql) => addRows(sql, last));
-}
-
-async function isWorthwhile(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ is: boolean }[]>`
-    select exists (select from usage where id > ${mark(sql)} order by id offset ${MIN_ADDED_ROWS - 1} limit 1) as is`;
-  return row?.is === true;
 }
 
 async function addRows(sql: Sql, last: string): Promise<number> {
@@ -142,7 +139,7 @@ function totals(sql: Sql): Fragment {
 /** The usage in this span, of one user or of all. */
 async function sumOfHours(sql: Sql, query: UsageQuery): Promise<UsageSum> {
   const [row] = await sql<UsageSum[]>`with ${parts(sql, query)} select ${totals(sql)} from part`;
-  if (row === undefined) throw new Error('an aggregate gives one row');
+  if (row === undefined) throw new Error('An aggregate returned no row.');
   return { ...row };
 }
 

@@ -102,7 +102,8 @@ export function acceptCall(request: AcceptRequest, newSessions: SessionStart): A
     node: request.node,
     placeholder: message.placeholder,
     userId: cleanText(memoryOwnerOf(message)),
-    historyRows: request.retryOf === undefined ? request.historyRows : undefined,
+    historyRows:
+      request.retryOf === undefined && request.node !== undefined ? request.historyRows : undefined,
   };
 }
 
@@ -178,41 +179,24 @@ function earlierSessions(sql: Sql, { address }: AcceptCall) {
     where a.key = ${address} and was.session <> target.session)`;
 }
 
-/** Whether an item of an earlier session is this message: other chats were in that session, too. */
-function isItsOwn(sql: Sql, { address }: AcceptCall) {
-  return sql`lane_item.payload ->> 'address' = ${address}`;
-}
-
 /** Messages in the session before the one at `tail`, including the running one, without those a stop cancelled. */
 function positionOf(sql: Sql) {
   return sql`greatest(tail - 1 - ${over(sql)}, 0) + case when head < least(${over(sql)}, tail - 1) then 1 else 0 end`;
 }
 
-/** A call as the statement reads it. */
-function recordOf(call: AcceptCall) {
-  const { mode, queueMode, profileId, model } = call.newSessions;
-  return {
-    turn_id: call.turnId,
-    payload: call.payload,
-    dedupe: call.dedupe,
-    shown: call.shown,
-    retry_of: call.retryOf,
-    content: call.content,
-    role: call.role,
-    sender_name: call.senderName,
-    address: call.address,
-    override: call.override,
-    owner_token_id: call.ownerTokenId,
-    any_owner: call.anyOwner,
-    mode,
-    queue_mode: queueMode,
-    profile_id: profileId,
-    model,
-    begins: call.begins,
-    unless_tools_pending: call.unlessToolsPending,
-    user_id: call.userId,
-    history_rows: call.node === undefined ? undefined : call.historyRows,
-  };
+/** CTE `asked`: the calls, each with its session. */
+function askedCalls(sql: Sql, calls: readonly AcceptCall[]) {
+  return sql`asked as (
+      select c."turnId" as turn_id, c.payload, c.dedupe, c.shown, c."retryOf" as retry_of, c.content, c.role,
+        c."senderName" as sender_name, c.address, c."ownerTokenId" as owner_token_id, c."anyOwner" as any_owner, n.mode,
+        n."queueMode" as queue_mode, n."profileId" as profile_id, n.model, c.begins,
+        c."unlessToolsPending" as unless_tools_pending, c."userId" as user_id, c."historyRows" as history_rows,
+        coalesce(c.override, (select session from address where key = c.address), c.address) as session
+      from jsonb_to_recordset(${cleanJson(calls)}::jsonb) as c(
+        "turnId" text, payload jsonb, dedupe text, shown int, "retryOf" text, content text, role text, "senderName" text,
+        address text, override text, "ownerTokenId" text, "anyOwner" boolean, "newSessions" jsonb, begins jsonb,
+        "unlessToolsPending" boolean, "userId" text, "historyRows" int),
+        jsonb_to_record(c."newSessions") as n(mode text, "queueMode" text, "profileId" text, model text))`;
 }
 
 /**
@@ -234,15 +218,10 @@ export async function insertTurns(sql: Sql, calls: readonly AcceptCall[]): Promi
   const bump = bumpLane(sql, lanes, sql`source.turn_id`, MAX_PENDING, sql`source.interrupts`, refuses);
   const isOwner = sql`s.owner_token_id = excluded.owner_token_id
     or exists (select from asked where asked.session = s.key and any_owner)`;
-  const opens = calls.some(({ node, historyRows }) => node !== undefined && historyRows !== undefined);
+  const opens = calls.some(({ historyRows }) => historyRows !== undefined);
   return await sql<AcceptedRow[]>`
     with ${liveNode(sql, calls[0]?.node)},
-    asked as (
-      select c.*, coalesce(c.override, (select session from address where key = c.address), c.address) as session
-      from jsonb_to_recordset(${cleanJson(calls.map(recordOf))}::jsonb) as c(
-        turn_id text, payload jsonb, dedupe text, shown int, retry_of text, content text, role text, sender_name text,
-        address text, override text, owner_token_id text, any_owner boolean, mode text, queue_mode text,
-        profile_id text, model text, begins jsonb, unless_tools_pending boolean, user_id text, history_rows int)),
+    ${askedCalls(sql, calls)},
     bumped as (${bump}),
     -- A turn that ended while this statement waited for the lane has moved its head; what it wrote is not visible here.
     placed as (
@@ -318,7 +297,7 @@ export async function acceptedBefore(
       ${contentOf(sql, sql`lane_item.payload`)} <> ${contentOf(sql, sql`${cleanJson(call.payload)}::jsonb`)} as differs
     from places join session on session.key = places.session
       join lane_item on lane_item.lane = 'in:' || places.session and lane_item.dedupe = ${call.dedupe}
-        and (places.current or ${isItsOwn(sql, call)})
+        and (places.current or lane_item.payload ->> 'address' = ${call.address})
       join turn on turn.id = lane_item.payload ->> 'turnId' join lane on lane.key = lane_item.lane`;
   if (row === undefined) return undefined;
   if (!row.isOwn) return { kind: 'foreign' };

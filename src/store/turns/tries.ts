@@ -152,7 +152,7 @@ async function retry(
   attempt: number,
 ): Promise<AcceptResult> {
   const original = await originalTurn(sql, cleanText(retryOf));
-  if (original === undefined) return { kind: 'not_retried', why: 'nothing' };
+  if (original === undefined) return { kind: 'not_retried', reason: 'nothing' };
   const refusal = await refusalReason(sql, call, original);
   const { id, timestamp, placeholder, senderId } = message;
   const old = original.payload;
@@ -170,13 +170,13 @@ async function retry(
   };
   const duplicate = await acceptedBefore(sql, repeat, attempt);
   if (duplicate !== undefined) return duplicate;
-  if (refusal !== undefined) return { kind: 'not_retried', why: refusal };
+  if (refusal !== undefined) return { kind: 'not_retried', reason: refusal };
   if (old?.message.senderId !== senderId || old.address !== call.address)
-    return { kind: 'not_retried', why: 'foreign' };
+    return { kind: 'not_retried', reason: 'foreign' };
   const effects = await effectsOf(sql, original.first);
   await leaveOut(sql, original.session, original.first, '');
   const [row] = await insertTurns(sql, [repeat]);
-  if (row === undefined) return { kind: 'not_retried', why: 'busy' };
+  if (row === undefined) return { kind: 'not_retried', reason: 'busy' };
   const { opened: _none, ...inserted } = row;
   const into = { session: original.session, laneSeq: row.laneSeq, turnId: call.turnId };
   await copyQuestion(sql, cleanText(retryOf), into, effects);

@@ -27,7 +27,7 @@ describe('a fair queue', () => {
     expect(await third).toBeTypeOf('function');
   });
 
-  it('rejects with the reason of the signal, before and during the wait, and keeps no trace', async () => {
+  it('rejects with the reason of the signal, before and during the wait, and leaves nothing behind', async () => {
     const queue = createFairQueue(1, 10);
     const leave = await queue.enter('a', never);
     const stop = new AbortController();
@@ -39,7 +39,7 @@ describe('a fair queue', () => {
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
   });
 
-  it('keeps no slot for a caller that gives up as soon as it hears that it has to wait', async () => {
+  it('reserves no slot for a caller that gives up as soon as it has to wait', async () => {
     const queue = createFairQueue(1, 10);
     const leave = await queue.enter('a', never);
     const stop = new AbortController();

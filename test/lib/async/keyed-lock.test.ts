@@ -4,7 +4,7 @@ import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 
 const never = new AbortController().signal;
 
-it('runs tasks of one key one after another, even after one failed, and keeps nothing', async () => {
+it('runs tasks of one key one after another, even after one failed, and leaves nothing behind', async () => {
   const lock = new KeyedLock();
   const order: string[] = [];
   const first = Promise.withResolvers<void>();

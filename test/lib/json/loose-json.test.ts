@@ -49,7 +49,7 @@ describe('a text with the slips of models', () => {
     '{"a": 1]',
     'hello',
     `${'['.repeat(MAX_JSON_DEPTH + 1)}${']'.repeat(MAX_JSON_DEPTH + 1)}`,
-  ])('%j is no value, because it is cut off or could mean two things', (text) => {
+  ])('%j is not a value, because it is cut off or ambiguous', (text) => {
     expect(readLooseValues(text)).toBeUndefined();
   });
 

@@ -83,7 +83,7 @@ describe('escaped text', () => {
       .replaceAll(/[\s\p{C}]+/gu, ' ')
       .trim();
 
-  it('is shown as it was, and makes no formula', () => {
+  it('is shown unchanged, not as a formula', () => {
     fc.assert(
       fc.property(awkward, (text) => {
         const written = oneLine(text);

@@ -77,13 +77,10 @@ function encode(charset: string, text: string): Buffer {
 }
 
 describe('a text that is not UTF-8', () => {
-  it.each(Object.entries(TEXTS))(
-    'is read as it was written in %s, and the model is told',
-    (charset, texts) => {
-      for (const text of texts)
-        expect(decodeText(encode(charset, text))).toEqual({ text, note: `[not UTF-8: read as ${charset}]` });
-    },
-  );
+  it.each(Object.entries(TEXTS))('is read in its encoding %s, which the model sees', (charset, texts) => {
+    for (const text of texts)
+      expect(decodeText(encode(charset, text))).toEqual({ text, note: `[not UTF-8: read as ${charset}]` });
+  });
 
   it('is read in both orders of UTF-16, with its mark and without', () => {
     const text = 'Straße;Köln\r\n';
@@ -105,7 +102,7 @@ describe('a text that is not UTF-8', () => {
     expect(german?.text).toContain('für Müller: \ufffd');
   });
 
-  it('is no text when it is binary', () => {
+  it('is not text when it is binary', () => {
     expect(decodeText(Buffer.from([0, 1, 2, 3]))).toBeUndefined();
     // The beginnings of a PNG, a JPEG, a GIF with high bytes, a gzip archive and a WebAssembly module, cut off.
     for (const start of ['89504e47', 'ffd8ffe0', 'ffd8ffdb', '1f8b08', 'd0cf11e0a1b1', 'fd377a585a'])

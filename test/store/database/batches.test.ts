@@ -46,14 +46,14 @@ describe('calls', () => {
     expect(statements.map(({ calls }) => calls.length)).toEqual([MAX_BATCH, 1]);
   });
 
-  it('are repeated alone when their statement fails, so that only the one to blame fails', async () => {
+  it('are repeated alone when their statement fails, so that only the faulty one fails', async () => {
     const { run, statements } = batches();
     const results = await Promise.allSettled([run('a'), run('bad'), run('c')]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(statements.slice(1)).toEqual(['a', 'bad', 'c'].map((call) => ({ calls: [call], attempt: 1 })));
   });
 
-  it('fail together when the database is away', async () => {
+  it('fail together when the database is unreachable', async () => {
     const { run, statements } = batches(() => new StoreError('unavailable', 'away'));
     const results = await Promise.allSettled([run('a'), run('bad')]);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

@@ -60,7 +60,7 @@ describeStore('failures', (databases) => {
     expect(await calm.ledger.messages('telegram:42', { limit: 9 })).toHaveLength(1);
   });
 
-  it('counts the whole outage, with the wait for the database, before it blames the node of another process', async () => {
+  it('counts the whole outage, with the wait for the database, before it counts a crash of another process', async () => {
     const { calm, store, proxy } = await openBehindProxy(databases);
     const here = await calm.lanes.register('here', LEASE_MS);
     const there = await calm.lanes.register('there', LEASE_MS);

@@ -56,7 +56,7 @@ describe('the folder of the embedded database', () => {
     expect(await opening()).toMatch(/made by Postgres 19.*has Postgres 18.*Install the newer version/);
   });
 
-  it('is called damaged when its control file is cut off, with the last daily backup', async () => {
+  it('is reported as damaged when its control file is cut off, with the last daily backup', async () => {
     await mkdir(path.join(home, 'backups'));
     for (const day of ['01', '03', '02'])
       await writeFile(path.join(home, 'backups', `parley-2026-11-${day}.backup`), '');
@@ -66,13 +66,13 @@ describe('the folder of the embedded database', () => {
     );
   });
 
-  it('is called damaged when its log is gone', async () => {
+  it('is reported as damaged when its log is gone', async () => {
     const log = path.join(folder, 'pg_wal');
     for (const name of await readdir(log)) if (/^[0-9A-F]{24}$/.test(name)) await rm(path.join(log, name));
     expect(await opening()).toMatch(/is damaged \(.*checkpoint.*There is no daily backup/);
   });
 
-  it('is called damaged when a page of a table is overwritten', async () => {
+  it('is reported as damaged when a page of a table is overwritten', async () => {
     const embedded = await openEmbedded(home, silentLog);
     const sql = postgres({ path: embedded.socketPath, user: 'parley', database: 'postgres', max: 1 });
     const [row] = await sql`select pg_relation_filepath('migration') as file`;

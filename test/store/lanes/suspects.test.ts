@@ -73,7 +73,7 @@ describeStore('the death of a node', (databases) => {
     expect(await store.lanes.sweep(node, ROOM)).toMatchObject([{ crashes: 2 }]);
   });
 
-  it('blames the one suspect that was running, and runs it after all others', async () => {
+  it('counts a crash for the only running suspect, and runs it after all others', async () => {
     const store = await databases.open();
     const [guilty] = await store.lanes.sweep(await suspects(store, 3), ROOM);
     const node = await boot(store);
@@ -91,7 +91,7 @@ describeStore('the death of a node', (databases) => {
     expect(order[2]?.lane).toBe(guilty?.lane);
   });
 
-  it('runs one in four of many, and blames none of them alone, not even the last one left', async () => {
+  it('runs a quarter of many at a time, and singles none of them out, not even the last one left', async () => {
     const store = await databases.open();
     const node = await suspects(store, 3 * SUSPECT_SHARE);
     const group = await store.lanes.sweep(node, ROOM);
@@ -102,7 +102,7 @@ describeStore('the death of a node', (databases) => {
     expect(row).toEqual({ crashes: 3, lone_crashes: 0 });
   });
 
-  it('keeps no suspect waiting for one that has run harmlessly for a moment, whatever the clock does', async () => {
+  it('does not let a suspect wait for one that has run for a moment without a crash, whatever the clock does', async () => {
     const store = await databases.open();
     const node = await suspects(store, 3);
     const [long] = await store.lanes.sweep(node, ROOM);
@@ -128,7 +128,7 @@ describeStore('the death of a node', (databases) => {
     expect(await claimedAfter(store, running!, node, aloneMs + 1)).toBe(1);
   });
 
-  it('lets others run and blames no suspect while it waits, and runs it alone again once it works', async () => {
+  it('lets others run and counts no crash while it waits, and runs it alone again once it works', async () => {
     const store = await databases.open();
     const node = await suspects(store, 2);
     const [waiting] = await store.lanes.sweep(node, ROOM);

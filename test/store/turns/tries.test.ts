@@ -95,19 +95,19 @@ describeStore('a question that is asked again', (databases) => {
     const store = await databases.open();
     const session = await openSession(store);
     const first = await session.turn('1');
-    expect(await why(store, first, { senderId: '8' })).toEqual({ kind: 'not_retried', why: 'foreign' });
-    expect(await why(store, first, { chatId: '43' })).toEqual({ kind: 'not_retried', why: 'foreign' });
-    expect(await why(store, 'no-such-turn')).toEqual({ kind: 'not_retried', why: 'nothing' });
+    expect(await why(store, first, { senderId: '8' })).toEqual({ kind: 'not_retried', reason: 'foreign' });
+    expect(await why(store, first, { chatId: '43' })).toEqual({ kind: 'not_retried', reason: 'foreign' });
+    expect(await why(store, 'no-such-turn')).toEqual({ kind: 'not_retried', reason: 'nothing' });
     await store.sql`
       update lane_item set payload = payload || '{"plan": {"id": "p", "version": 1, "run": 1}}' where dedupe = 'm1'`;
-    expect(await why(store, first)).toEqual({ kind: 'not_retried', why: 'ran_a_plan' });
+    expect(await why(store, first)).toEqual({ kind: 'not_retried', reason: 'ran_a_plan' });
     const tools = [{ name: 'theirs', description: '', parameters: {} }];
     await store.sql`
       update lane_item set payload = payload - 'plan' || jsonb_build_object('options', jsonb_build_object('tools', ${JSON.stringify(tools)}::jsonb))
       where dedupe = 'm1'`;
-    expect(await why(store, first)).toEqual({ kind: 'not_retried', why: 'has_client_tools' });
+    expect(await why(store, first)).toEqual({ kind: 'not_retried', reason: 'has_client_tools' });
     await store.sql`delete from lane_item where dedupe = 'm1'`;
-    expect(await why(store, first)).toEqual({ kind: 'not_retried', why: 'too_old' });
+    expect(await why(store, first)).toEqual({ kind: 'not_retried', reason: 'too_old' });
     const second = await session.turn('2');
     const rows = await store.contexts.unsummarized(key, 400);
     await store.contexts.summarize(key, {
@@ -117,7 +117,7 @@ describeStore('a question that is asked again', (databases) => {
       summary: { kind: 'summary', content: 'sum' },
       tokens: 1,
     });
-    expect(await why(store, second)).toEqual({ kind: 'not_retried', why: 'summarized' });
+    expect(await why(store, second)).toEqual({ kind: 'not_retried', reason: 'summarized' });
     expect([await store.tries.undo(key), await store.tries.choose(key, second)]).toEqual([
       'summarized',
       'summarized',
@@ -130,7 +130,7 @@ describeStore('a question that is asked again', (databases) => {
     let newest = await session.turn('1');
     const first = newest;
     for (let n = 2; n <= MAX_TRIES; n += 1) newest = await session.retry(newest, String(n));
-    expect(await why(store, newest)).toEqual({ kind: 'not_retried', why: 'too_many_tries' });
+    expect(await why(store, newest)).toEqual({ kind: 'not_retried', reason: 'too_many_tries' });
     expect(await reads(store, session.node)).toEqual(['q1', `a${MAX_TRIES}`]);
     const tries = (await store.ledger.messages(key, { limit: 50 })).flatMap(({ tries: one }) => one ?? []);
     expect(tries).toHaveLength(MAX_TRIES);
