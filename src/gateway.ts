@@ -151,11 +151,13 @@ class Modules extends Foundations {
     log: this.log,
     stopNotifier: this.events.stopNotifier,
   });
-  readonly usageMeter = ops.meterUsage(this.store.ledger);
-  readonly ledger = intake.bindTurns(this.usageMeter.ledger, () => this.now().bindings);
+  readonly meters = ops.createMeters(packageFile.version, workerRestarts());
+  readonly ledger = intake.bindTurns(
+    ops.meterUsage(this.store.ledger, this.meters.usage),
+    () => this.now().bindings,
+  );
 
   // What is noted about turns, and about messages that do not become turns.
-  readonly meters = ops.createMeters(packageFile.version, workerRestarts());
   readonly prices = () => this.now().prices;
   readonly traces = ops.createTraces(this.store.traces, this.prices, [this.meters, this.telemetry]);
   readonly refusals = ops.createRefusalNotes(

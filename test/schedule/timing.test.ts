@@ -134,7 +134,7 @@ describe('a schedule is refused', () => {
     ['that runs twice in one minute of the year', cron('0,30 0 0 1 1 *'), /more than once a minute/],
     ['with a beat under a minute', { kind: 'every', everyMs: MIN_EVERY_MS - 1 }, /between 1 minute/],
     ['with a beat over a year', { kind: 'every', everyMs: MAX_EVERY_MS + 1 }, /and 366 days/],
-    ['for a moment that has passed', { kind: 'at', at: now }, /has passed; it is 2026-06-01/],
+    ['for a moment that has passed', { kind: 'at', at: now }, /has passed; it is now 2026-06-01/],
   ] satisfies [string, ScheduleTiming, RegExp][])('%s', (_name, timing, message) => {
     expect(() => firstSlot(timing, now)).toThrow(message);
   });
