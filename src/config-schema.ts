@@ -43,7 +43,7 @@ export const gatewayEnvironment = z.object({
   GATEWAY_TOKEN: ownToken
     .optional()
     .describe(
-      'an admin token of your own choice instead of the generated one: random, at least 32 characters, 10 of them different (`openssl rand -hex 32`); another value, or none, kills the one before at the next start',
+      'an admin token of your own choice instead of the generated one: random, at least 32 characters, 10 of them different (`openssl rand -hex 32`); another value, or none, revokes the previous one at the next start',
     ),
   DATABASE_URL: z
     .string()

@@ -91,7 +91,7 @@ export interface LiveMessages {
  * Shows a question in the other chats of its session, once each, no matter how often it is called. Throws only
  * `StoreError`.
  */
-export type AskedElsewhere = (asked: {
+export type MirrorQuestion = (asked: {
   turnId: string;
   surfaces: readonly OtherSurface[];
   message: InboundMessage;

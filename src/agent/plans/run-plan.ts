@@ -93,7 +93,7 @@ class TurnPlan extends PlanExecutor {
     const plan = withUserAdditions(failure.plan, this.#turn);
     const executors = availableExecutors(this.#shared, this.#turn);
     return analyzeFailure(
-      (system, messages) => callWithoutHistory(this.#shared, this.#turn, { system, messages, signal }),
+      (system, messages) => callWithoutHistory(this.#shared, this.#turn, system, messages, { signal }),
       { ...failure, plan },
       executors,
       say,
@@ -133,7 +133,7 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
     );
     const content = markUntrusted('steps of a plan', lines.join('\n\n'));
     const messages = [{ role: 'user' as const, content }];
-    return callWithoutHistory(shared, turn, { system: SUMMARY_PROMPT, messages, signal });
+    return callWithoutHistory(shared, turn, SUMMARY_PROMPT, messages, { signal });
   });
 }
 
