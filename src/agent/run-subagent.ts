@@ -145,44 +145,40 @@ function childTurn(
   journal: readonly ContextRecord[],
   bounds: AbortSignal,
 ): Turn {
-  const profile = shared.prompts.forSubagent(child.profile, child.tools);
-  const { sources } = child.taint;
+  const {
+    agentId,
+    tools,
+    task,
+    taint,
+    timeMs: _time,
+    background: _background,
+    emit: _emit,
+    ...inherited
+  } = child;
+  const profile = shared.prompts.forSubagent(child.profile, tools);
+  const { sources } = taint;
   // A task that was written when only the person had been read stands for what they typed.
   const origin = sources.length === 0 ? { author: child.author } : { sources };
-  const rows = new TurnRows(child.task, journal, origin, child.taint);
+  const rows = new TurnRows(task, journal, origin, taint);
   return {
-    fence: child.fence,
-    turnId: child.agentId,
-    parentTurnId: child.parentTurnId,
+    ...inherited,
+    turnId: agentId,
     say: child.say ?? inEnglish,
-    sessionKey: child.sessionKey,
-    address: child.address,
-    userId: child.userId,
-    memoryOwner: child.memoryOwner,
-    folder: child.folder,
-    userName: child.userName,
-    author: child.author,
     askedIn: child.place,
-    place: child.place,
     surfaces: [],
     // A subagent knows its profile's prompt and its task, and nothing else.
     promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: false },
     profile,
     prepared: shared.prompts.prepare(profile),
-    model: child.model,
     history: [],
-    past: child.past,
-    approvals: child.approvals,
-    mayAsk: child.mayAsk,
     rows,
     reply: replySoFar(rows),
     otherUsage: new UnjournaledUsage(journal),
     restarted: child.restarted || journal.length > 0,
     mode: 'planner',
     signal: AbortSignal.any([child.signal, bounds]),
-    waits: child.waits,
     toolSignal: AbortSignal.any([child.toolSignal, bounds]),
-    log: child.log.child({ agentId: child.agentId }),
+    log: child.log.child({ agentId }),
   };
 }
 
