@@ -370,7 +370,7 @@ class Modules extends Foundations {
       events: this.events,
       live: this.delivery.live,
       post: this.post,
-      askedElsewhere: intake.createMirrorQuestion(this, this.networks.labelOf),
+      mirrorQuestion: intake.createMirrorQuestion(this, this.networks.labelOf),
       languages: this.languages,
     },
     background: this.bus,

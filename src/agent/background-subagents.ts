@@ -61,7 +61,7 @@ async function handleSubagent(
   }
 }
 
-type Result = Omit<SubagentResult, 'known'>;
+type Result = Omit<SubagentResult, 'isJournaled'>;
 
 async function work(
   shared: AgentShared,

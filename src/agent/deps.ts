@@ -12,7 +12,7 @@ import type { EventBody } from '../protocol/event.ts';
 import type { ContextStore } from '../protocol/store/accept.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
-import type { AskedElsewhere, LiveMessages, Post } from '../protocol/delivery.ts';
+import type { MirrorQuestion, LiveMessages, Post } from '../protocol/delivery.ts';
 import type { Log } from '../protocol/log.ts';
 import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../protocol/media.ts';
 import type { MemoryStore, TodoStore } from '../protocol/store/notes.ts';
@@ -128,13 +128,8 @@ export interface AgentChats {
   /** Sends a message of the gateway in the middle of a turn. */
   post: Post;
   /** Shows a question in the other chats of its session, once each. Throws only `StoreError`. */
-  askedElsewhere: AskedElsewhere;
+  mirrorQuestion: MirrorQuestion;
   languages: PersonLanguages;
-}
-
-/** Follows the turns that run, and keeps attempts after which a turn continues later. */
-export interface TurnTraces extends TurnWatch {
-  noteAttempt: TraceStore['noteAttempt'];
 }
 
 /** Everything the agent needs from other modules; the composition root supplies it. */
@@ -160,7 +155,8 @@ export interface AgentDeps {
   environmentNote: EnvironmentNoteDeps;
   /** The settings as they are now; the same object until they change. */
   settings: Pick<Settings<TurnSettings>, 'current'>;
-  traces: TurnTraces;
+  /** Follows the turns that run, and keeps attempts after which a turn continues later. */
+  traces: TurnWatch & Pick<TraceStore, 'noteAttempt'>;
   /** Takes secrets out of a text that is kept for the trace. */
   redact: Redact;
   log: Log;

@@ -28,21 +28,6 @@ import { runTurn } from './turn/agent-loop.ts';
 import { inEnglish, type Say } from '../protocol/texts/say.ts';
 import { TraceNotes } from './turn/trace-notes.ts';
 
-/** Whose run it is. */
-interface TracedChild extends Pick<Turn, 'sessionKey' | 'fence'> {
-  agentId: string;
-  parentTurnId: string;
-  profile: Pick<Profile, 'id'>;
-  background: boolean;
-}
-
-/** The notes of one run. */
-interface SubagentTrace {
-  notes: TraceNotes;
-  /** The run is over with this outcome: a reason of a turn, `parked` or `released`. Never throws. */
-  end(outcome: string): void;
-}
-
 /** Everything a subagent works with, passed as arguments: there is no shared state to restore (N-12). */
 export interface Child extends Pick<
   Turn,
@@ -95,7 +80,7 @@ export interface SubagentResult {
   /** Cost of its calls, by model. */
   usage: readonly ModelUsage[];
   /** The result was already in the journal. */
-  known: boolean;
+  isJournaled: boolean;
 }
 
 /**
@@ -108,9 +93,9 @@ export async function runSubagent(shared: AgentShared, child: Child): Promise<Su
   const bounds = startBounds(child, journal);
   const trace = traceSubagent(shared, child, journal.length > 0);
   const turn = { ...childTurn(childShared, child, journal, bounds.signal), trace: trace.notes };
-  const earlierResult = knownResult(journal);
+  const earlierResult = journaledResult(journal);
   try {
-    if (earlierResult !== undefined) return { ...earlierResult, usage: usageOf(turn), known: true };
+    if (earlierResult !== undefined) return { ...earlierResult, usage: usageOf(turn), isJournaled: true };
     let last: EventBody['type'] | undefined;
     const result = await runTurn(childShared, turn, { planning: 'first' }, (event) => {
       bounds.count(event);
@@ -123,7 +108,7 @@ export async function runSubagent(shared: AgentShared, child: Child): Promise<Su
     });
     trace.end(result.reason);
     const { sources } = turn.rows.taint;
-    return { ...resultOf(turn, result), sources, usage: usageOf(turn), known: false };
+    return { ...resultOf(turn, result), sources, usage: usageOf(turn), isJournaled: false };
   } catch (error) {
     trace.end(outcomeOf(error));
     if (isInterruption(error) && !(error instanceof StoreError))
@@ -160,48 +145,44 @@ function childTurn(
   journal: readonly ContextRecord[],
   bounds: AbortSignal,
 ): Turn {
-  const profile = shared.prompts.forSubagent(child.profile, child.tools);
-  const { sources } = child.taint;
+  const {
+    agentId,
+    tools,
+    task,
+    taint,
+    timeMs: _time,
+    background: _background,
+    emit: _emit,
+    ...inherited
+  } = child;
+  const profile = shared.prompts.forSubagent(child.profile, tools);
+  const { sources } = taint;
   // A task that was written when only the person had been read stands for what they typed.
   const origin = sources.length === 0 ? { author: child.author } : { sources };
-  const rows = new TurnRows(child.task, journal, origin, child.taint);
+  const rows = new TurnRows(task, journal, origin, taint);
   return {
-    fence: child.fence,
-    turnId: child.agentId,
-    parentTurnId: child.parentTurnId,
+    ...inherited,
+    turnId: agentId,
     say: child.say ?? inEnglish,
-    sessionKey: child.sessionKey,
-    address: child.address,
-    userId: child.userId,
-    memoryOwner: child.memoryOwner,
-    folder: child.folder,
-    userName: child.userName,
-    author: child.author,
     askedIn: child.place,
-    place: child.place,
     surfaces: [],
     // A subagent knows its profile's prompt and its task, and nothing else.
     promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: false },
     profile,
     prepared: shared.prompts.prepare(profile),
-    model: child.model,
     history: [],
-    past: child.past,
-    approvals: child.approvals,
-    mayAsk: child.mayAsk,
     rows,
     reply: replySoFar(rows),
     otherUsage: new UnjournaledUsage(journal),
     restarted: child.restarted || journal.length > 0,
     mode: 'planner',
     signal: AbortSignal.any([child.signal, bounds]),
-    waits: child.waits,
     toolSignal: AbortSignal.any([child.toolSignal, bounds]),
-    log: child.log.child({ agentId: child.agentId }),
+    log: child.log.child({ agentId }),
   };
 }
 
-function knownResult(
+function journaledResult(
   journal: readonly ContextRecord[],
 ): Pick<SubagentResult, 'text' | 'completedNormally' | 'sources'> | undefined {
   const row = journal.find(({ entry }) => entry.kind === 'agent_result');
@@ -256,14 +237,17 @@ export function isInterruption(error: unknown): boolean {
   return error instanceof LaneAbort && error.code !== 'stopped';
 }
 
-/** Begins the notes of a run; `resumed`: an earlier run left a journal. */
-function traceSubagent({ redact, traces }: AgentShared, child: TracedChild, resumed: boolean): SubagentTrace {
+/**
+ * Begins the notes of a run; `resumed`: an earlier run left a journal. `end` takes the outcome: a reason of a turn,
+ * `parked` or `released`.
+ */
+function traceSubagent({ redact, traces }: AgentShared, child: Child, resumed: boolean) {
   const { agentId, parentTurnId: turnId, sessionKey, fence, profile, background } = child;
   const { node, epoch } = fence;
   const notes = new TraceNotes({ node, epoch, resumed, attempts: 0, crashes: 0, afterMs: 0 }, redact);
   return {
     notes,
-    end(outcome) {
+    end(outcome: string): void {
       const attempt = notes.end(outcome, profile.id);
       const { startedAt } = notes;
       traces.subagentEnded({ agentId, turnId, sessionKey, attempt, startedAt, background });

@@ -25,13 +25,13 @@ class SubagentSlots {
   readonly #subagents: SubagentStore;
   readonly #turn: Turn;
   /** Calls that started a subagent, those from before a crash included. */
-  readonly #made: Set<string>;
+  readonly #calls: Set<string>;
   readonly #waitedFor = new Set<string>();
 
   constructor({ stores: { subagents } }: AgentShared, turn: Turn) {
     this.#subagents = subagents;
     this.#turn = turn;
-    this.#made = new Set(
+    this.#calls = new Set(
       [...turn.rows.steps, ...turn.rows.ofPlan].flatMap(({ iteration, entry }) =>
         entry.kind === 'tool_intent' && entry.toolName === SPAWN_TOOL
           ? [`${turn.turnId}.${iteration}.${entry.callIndex}`]
@@ -42,13 +42,13 @@ class SubagentSlots {
 
   /** Takes a slot and returns the function that releases it, or the reason why none is free. */
   async acquire(callKey: string, agentId: string): Promise<(() => void) | string> {
-    if (!this.#made.has(callKey) && this.#made.size >= MAX_SUBAGENTS_PER_TURN) {
+    if (!this.#calls.has(callKey) && this.#calls.size >= MAX_SUBAGENTS_PER_TURN) {
       return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one already has. Do the rest yourself.`;
     }
-    this.#made.add(callKey);
+    this.#calls.add(callKey);
     this.#waitedFor.add(callKey);
     const release = (): void => void this.#waitedFor.delete(callKey);
-    const others = [...this.#made].map((key) => agentIdOf(this.#turn.sessionKey, key));
+    const others = [...this.#calls].map((key) => agentIdOf(this.#turn.sessionKey, key));
     const atWork = await this.#subagents.atWork(others.filter((id) => id !== agentId));
     if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
     release();
@@ -68,29 +68,35 @@ export function createSubagents(
 ): Subagents {
   const slots = new SubagentSlots(shared, turn);
   return {
-    forCall: (reader, callKey, signal) =>
-      callOf({ shared, turn, reader, emitter, profileId, slots }, callKey, signal),
+    forCall(reader, callKey, signal) {
+      const agentId = agentIdOf(turn.sessionKey, callKey);
+      const events = eventsOf(emitter, agentId);
+      return callOf({ shared, turn, reader, profileId, slots, callKey, agentId, events, signal });
+    },
   };
 }
 
-interface Parent {
+/** A call that spawns a subagent. */
+interface Call {
   shared: AgentShared;
   turn: Turn;
   /** The turn, or the step of its plan, whose model wrote the task. */
   reader: Turn;
-  emitter: TurnEmitter;
   profileId: string | undefined;
   slots: SubagentSlots;
+  callKey: string;
+  agentId: string;
+  events: SubagentEvents;
+  signal: AbortSignal;
 }
 
-function callOf(parent: Parent, callKey: string, signal: AbortSignal): SubagentCall {
-  const agentId = agentIdOf(parent.turn.sessionKey, callKey);
-  const events = eventsOf(parent.emitter, agentId);
+function callOf(call: Call): SubagentCall {
+  const { events } = call;
   let end: Promise<unknown> = Promise.resolve();
   let interruption: Error | undefined;
   return {
     spawn(request) {
-      const running = spawn(parent, { callKey, agentId, events, signal }, request).catch((error: unknown) => {
+      const running = spawn(call, request).catch((error: unknown) => {
         interruption = error instanceof Error ? error : toGatewayError(error);
         throw error;
       });
@@ -138,18 +144,11 @@ function eventsOf(emitter: TurnEmitter, agentId: string): SubagentEvents {
   };
 }
 
-interface Call {
-  callKey: string;
-  agentId: string;
-  events: SubagentEvents;
-  signal: AbortSignal;
-}
-
-async function spawn(parent: Parent, call: Call, request: SpawnRequest): Promise<SpawnOutcome> {
-  const { shared, slots } = parent;
+async function spawn(call: Call, request: SpawnRequest): Promise<SpawnOutcome> {
+  const { shared, slots } = call;
   const tooLong = request.task.length > MAX_TASK_CHARS;
   if (tooLong) return refused(`A task has at most ${MAX_TASK_CHARS} characters.`);
-  const profile = await profileOf(parent, request.profileId);
+  const profile = await profileOf(call, request.profileId);
   if (profile === undefined) {
     const names = shared.profiles().map(({ id }) => id);
     return refused(`There is no profile "${request.profileId}". Profiles: ${names.join(', ')}.`);
@@ -158,8 +157,8 @@ async function spawn(parent: Parent, call: Call, request: SpawnRequest): Promise
   if (typeof release === 'string') return refused(release);
   try {
     return request.background
-      ? await startInBackground(parent, call, request.task, profile)
-      : await runAndWait(parent, call, request.task, profile);
+      ? await startInBackground(call, request.task, profile)
+      : await runAndWait(call, request.task, profile);
   } finally {
     release();
   }
@@ -170,7 +169,7 @@ function refused(text: string): SpawnOutcome {
 }
 
 /** The named profile; without a name the session's profile at this moment, which may have changed since the turn began (N-08). */
-async function profileOf({ shared, turn, profileId }: Parent, name: string | undefined) {
+async function profileOf({ shared, turn, profileId }: Call, name: string | undefined) {
   const turnProfile = profileId === turn.profile.id ? profileId : undefined;
   const id =
     name ??
@@ -187,16 +186,15 @@ function toolsFor(turn: Turn, profile: Profile): string[] {
 }
 
 /** The profile's own model, else the model of the turn (N-09). */
-function modelOf({ turn }: Parent, profile: Profile): string | undefined {
+function modelOf({ turn }: Call, profile: Profile): string | undefined {
   return profile.id === turn.profile.id ? turn.model : (profile.model ?? turn.model);
 }
 
 /** Runs the subagent while the turn waits. Its failure is a result; what ends the turn is thrown. */
-async function runAndWait(parent: Parent, call: Call, task: string, profile: Profile): Promise<SpawnOutcome> {
-  const { shared, turn } = parent;
-  const { agentId, events } = call;
+async function runAndWait(call: Call, task: string, profile: Profile): Promise<SpawnOutcome> {
+  const { shared, turn, agentId, events } = call;
   events.begin(profile.id, task);
-  const { text, completedNormally, sources } = await runToResult(parent, call, task, profile).catch(failed);
+  const { text, completedNormally, sources } = await runToResult(call, task, profile).catch(failed);
   events.end(text, completedNormally);
   turn.log.info({ agentId, completedNormally }, 'subagent_ended');
   return { kind: 'finished', agentId, text, completedNormally, sources };
@@ -210,12 +208,8 @@ async function runAndWait(parent: Parent, call: Call, task: string, profile: Pro
   }
 }
 
-async function runToResult(
-  { shared, turn, reader, ...parent }: Parent,
-  { agentId, events, signal }: Call,
-  task: string,
-  profile: Profile,
-): Promise<SubagentResult> {
+async function runToResult(call: Call, task: string, profile: Profile): Promise<SubagentResult> {
+  const { shared, turn, reader, agentId, events, signal } = call;
   const result = await runSubagent(shared, {
     agentId,
     say: turn.say,
@@ -231,7 +225,7 @@ async function runToResult(
     author: turn.author,
     tools: new Set(toolsFor(turn, profile)),
     profile,
-    model: modelOf({ shared, turn, reader, ...parent }, profile),
+    model: modelOf(call, profile),
     task,
     // The task was made from everything that the turn has read.
     taint: reader.rows.taint.fork(),
@@ -245,7 +239,7 @@ async function runToResult(
     log: turn.log,
     emit: (body) => events.emit(body),
   });
-  if (result.known) return result;
+  if (result.isJournaled) return result;
   const { text, completedNormally, sources, usage } = result;
   const row = contextRow(0, { kind: 'agent_result', content: text, completedNormally, sources });
   const end = { turnId: turn.turnId, userId: turn.userId, usage, result: row };
@@ -254,17 +248,10 @@ async function runToResult(
 }
 
 /** Starts the subagent in the background; the task is committed before this resolves (B-31). */
-async function startInBackground(
-  parent: Parent,
-  { agentId, events }: Call,
-  task: string,
-  profile: Profile,
-): Promise<SpawnOutcome> {
-  const { shared, turn, reader } = parent;
-  const {
-    stores: { subagents },
-    background,
-  } = shared;
+async function startInBackground(call: Call, task: string, profile: Profile): Promise<SpawnOutcome> {
+  const { shared, turn, reader, agentId, events } = call;
+  const { subagents } = shared.stores;
+  const { background } = shared;
   const payload = {
     agentId,
     turnId: turn.turnId,
@@ -275,7 +262,7 @@ async function startInBackground(
     folder: turn.folder,
     place: turn.place,
     profileId: profile.id,
-    model: modelOf(parent, profile),
+    model: modelOf(call, profile),
     tools: toolsFor(turn, profile),
     task,
     sources: [...reader.rows.taint.sources],

@@ -76,8 +76,11 @@ export interface LiveMessages {
   open(start: LiveTurnStart): LiveTurn;
 }
 
-/** Shows a question once in each other chat of its session, however often it is called. Throws only `StoreError`. */
-export type AskedElsewhere = (asked: {
+/**
+ * Shows a question in the other chats of its session, once each, no matter how often it is called. Throws only
+ * `StoreError`.
+ */
+export type MirrorQuestion = (asked: {
   turnId: string;
   surfaces: readonly OtherSurface[];
   message: InboundMessage;

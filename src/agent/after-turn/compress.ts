@@ -95,7 +95,7 @@ export interface Compacted {
   summary: string;
   /** Sources of the record. */
   sources: readonly Source[];
-  /** Whose the messages in it are, by the owner of their memories; without those that no single person wrote. */
+  /** Owners of the memories that its messages belong to; messages that no single person wrote have none. */
   owners: readonly string[];
 }
 

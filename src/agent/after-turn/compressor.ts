@@ -40,12 +40,6 @@ export interface Compressor {
   takeCompacted(session: SessionKey): Compacted | undefined;
 }
 
-/** Estimated tokens of the context. */
-interface Compression {
-  before: number;
-  after: number;
-}
-
 /** `monotonicNow` is a clock in milliseconds. */
 export function createCompressor(
   shared: AgentShared,
@@ -55,17 +49,28 @@ export function createCompressor(
 
   const compacted = new TtlCache<Compacted>(COMPACTED_MS, MAX_COMPACTED, monotonicNow);
 
-  /** Undefined when the context was not compressed; if the model was asked in vain, the session is paused. Rejects only with the signal's reason. */
-  const compress = async (turn: CompressedTurn, signal: AbortSignal): Promise<Compression | undefined> => {
-    const outcome = await tryToCompress(shared, turn, signal);
-    if (outcome === 'too_little') return undefined;
-    if (outcome === undefined) {
-      coolingDown.set(turn.sessionKey, true);
-      return undefined;
+  /**
+   * The event of a compression; undefined when there was none. If the model was asked in vain, the session is paused. Rejects
+   * only with the signal's reason.
+   */
+  const compress = async (turn: CompressedTurn, signal: AbortSignal): Promise<EventBody | undefined> => {
+    const log = shared.log.child({ sessionKey: turn.sessionKey });
+    try {
+      const outcome = await compressOnce(shared, turn, signal);
+      if (!('refused' in outcome)) {
+        const { compacted: record, before, after } = outcome;
+        log.info({ before, after }, 'context_compressed');
+        compacted.set(turn.sessionKey, record);
+        return { type: 'context_compressed', before, after };
+      }
+      log.debug({ reason: outcome.refused }, 'context_not_compressed');
+      if (!outcome.asked) return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ err: toGatewayError(error) }, 'compression_failed');
     }
-    const { compacted: record, ...size } = outcome;
-    compacted.set(turn.sessionKey, record);
-    return size;
+    coolingDown.set(turn.sessionKey, true);
+    return undefined;
   };
 
   const afterTurn = async (turn: EndedTurn, signal: AbortSignal): Promise<readonly EventBody[]> => {
@@ -73,8 +78,8 @@ export function createCompressor(
     if (!isWhole || coolingDown.get(turn.sessionKey) === true) return [];
     const budget = await budgetFor(shared, turn, signal);
     if (budget === undefined || !shouldCompressAfterTurn(turn.profile, turn.size, budget)) return [];
-    const size = await compress(turn, signal);
-    return size === undefined ? [] : [{ type: 'context_compressed', ...size }];
+    const event = await compress(turn, signal);
+    return event === undefined ? [] : [event];
   };
 
   return {
@@ -86,9 +91,9 @@ export function createCompressor(
       if (running !== undefined) await untilAborted(running, turn.signal);
       else {
         if (coolingDown.get(turn.sessionKey) === true) return;
-        const size = await compress(turn, turn.signal);
-        if (size === undefined) return;
-        emit({ type: 'context_compressed', ...size });
+        const event = await compress(turn, turn.signal);
+        if (event === undefined) return;
+        emit(event);
       }
       await rereadHistory(shared, turn);
     },
@@ -99,31 +104,6 @@ export function createCompressor(
       return record;
     },
   };
-}
-
-/**
- * Logs what became of it; undefined when the model was asked in vain, `too_little` when it was not asked. Rejects only
- * with the signal's reason.
- */
-async function tryToCompress(
-  shared: AgentShared,
-  turn: CompressedTurn,
-  signal: AbortSignal,
-): Promise<(Compression & { compacted: Compacted }) | 'too_little' | undefined> {
-  const log = shared.log.child({ sessionKey: turn.sessionKey });
-  try {
-    const compression = await compressOnce(shared, turn, signal);
-    if (!('refused' in compression)) {
-      log.info({ before: compression.before, after: compression.after }, 'context_compressed');
-      return compression;
-    }
-    log.debug({ reason: compression.refused }, 'context_not_compressed');
-    if (!compression.asked) return 'too_little';
-  } catch (error) {
-    signal.throwIfAborted();
-    log.warn({ err: toGatewayError(error) }, 'compression_failed');
-  }
-  return undefined;
 }
 
 /** Budget of the conversation in estimated tokens; undefined when the model server does not report it. */

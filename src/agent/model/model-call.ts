@@ -9,22 +9,12 @@ import type {
   ToolCall,
   Usage,
 } from '../../protocol/agent/provider.ts';
-import type { LastingNote } from '../../lib/async/lasting-note.ts';
+import type { DelayedFlag } from '../../lib/async/delayed-flag.ts';
 import { type Emit, MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Reply } from '../turn/reply.ts';
 import type { Omission } from '../../protocol/agent/omissions.ts';
 import { type StreamLimits, StreamWatchdog } from './stream-watchdog.ts';
 import { inEnglish, type Say } from '../../protocol/texts/say.ts';
-
-/** A call as this side saw it. */
-interface ObservedCall {
-  /** The prompt's tokens, as estimated. */
-  promptTokens: number;
-  /** Everything the model generated: thinking, text and tool calls. */
-  output: string;
-  /** Milliseconds from its start to its end. */
-  ms: number;
-}
 
 /** Measures the usage of one call. */
 export interface CallMeter {
@@ -44,7 +34,9 @@ export interface ModelCall {
    * Notes in the turn's lane that the turn only waits for a place; undefined where other work continues alongside the
    * call.
    */
-  waits?: LastingNote | undefined;
+  waits?: DelayedFlag | undefined;
+  /** The language of the notice that the call waits; default: English. */
+  say?: Say | undefined;
   /** Told what the server is not sent because it refuses it; undefined where nobody is. */
   onOmissions?: ((omissions: readonly Omission[]) => void) | undefined;
   /** Set at the first chunk: also true of a stream that broke later. */
@@ -53,12 +45,6 @@ export interface ModelCall {
   firstTokenMs?: number | undefined;
   /** Usage of the call once the model had begun, also when the stream broke. */
   usage?: Usage;
-}
-
-/** The request, with the estimated tokens of its prompt. */
-export interface EstimatedRequest {
-  request: ChatRequest;
-  promptTokens: number;
 }
 
 /** What else is known of an answer while it streams: its text grows in the turn's reply. */
@@ -145,12 +131,6 @@ class StreamingAnswer {
   }
 }
 
-/** Who is notified, besides the user, that a call has to wait in a queue. */
-interface QueueListeners {
-  watchdog: StreamWatchdog;
-  waits?: LastingNote | undefined;
-}
-
 /** A call that is shown, with its text as thinking under a title. */
 export interface ShownCall {
   /** Names the call in its events. */
@@ -162,7 +142,8 @@ export interface TextCall {
   request: ChatRequest;
   signal: AbortSignal;
   /** As that of a `ModelCall`. */
-  waits?: LastingNote | undefined;
+  waits?: DelayedFlag | undefined;
+  say?: Say | undefined;
   /** Longest answer that is read, thinking included, in UTF-16 units; the connection is closed after it. */
   maxChars: number;
   /** Undefined = the call is not shown. */
@@ -177,7 +158,7 @@ export interface TextCall {
  */
 export async function completeText(
   { provider, limits }: { provider: ChatProvider; limits: StreamLimits },
-  { request, signal, waits, maxChars, display, onUsage }: TextCall,
+  { request, signal, waits, say, maxChars, display, onUsage }: TextCall,
   emit: Emit,
 ): Promise<string> {
   const meter = meterCall(request, 0);
@@ -186,7 +167,7 @@ export async function completeText(
   let chars = 0;
   if (display !== undefined) emit({ type: 'thinking_started', ...display });
   try {
-    const queueable = withQueueNotice(request, { watchdog, waits }, emit);
+    const queueable = withQueueNotice(request, watchdog, waits, emit, say);
     await watchdog.guard(async (connection) => {
       for await (const chunk of provider.streamChat(queueable, connection)) {
         watchdog.onChunk();
@@ -218,12 +199,14 @@ export async function completeText(
 
 /**
  * Streams one answer: `stream_start`, thinking (started and finished once, before the text), `stream_chunk`s. The reply
- * stays open: the caller closes or discards it. Usage that the server did not report is estimated. Throws
+ * stays open: the caller closes or discards it. Usage that the server did not report is estimated, that of the prompt as
+ * `promptTokens`. Throws
  * `ProviderError`, or the signal's reason.
  */
 export async function streamAnswer(
   call: ModelCall,
-  { request, promptTokens }: EstimatedRequest,
+  request: ChatRequest,
+  promptTokens: number,
   emit: Emit,
 ): Promise<LLMResponse> {
   const { msgId, reply } = call;
@@ -233,7 +216,7 @@ export async function streamAnswer(
   const watchdog = new StreamWatchdog(call.signal, call.limits);
   const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
   try {
-    const queueable = withQueueNotice(request, { watchdog, waits: call.waits }, emit);
+    const queueable = withQueueNotice(request, watchdog, call.waits, emit, call.say);
     const { onOmissions } = call;
     const watchedRequest = onOmissions === undefined ? queueable : { ...queueable, onOmissions };
     await watchdog.guard(async (signal) => {
@@ -264,7 +247,8 @@ export async function streamAnswer(
 /** The request of a call that notifies the user when it has to wait in a queue. */
 function withQueueNotice(
   request: ChatRequest,
-  { watchdog, waits }: QueueListeners,
+  watchdog: StreamWatchdog,
+  waits: DelayedFlag | undefined,
   emit: Emit,
   say: Say = inEnglish,
 ): ChatRequest {
@@ -277,8 +261,14 @@ function withQueueNotice(
   return { ...request, onQueued, ...(waits && { onPlace: () => waits.end() }) };
 }
 
-/** Fills in what the server did not report; `reported` is undefined for a call that broke before its end. */
-export function completeUsage(reported: Usage | undefined, observed: ObservedCall): Usage {
+/**
+ * Fills in what the server did not report: `promptTokens` are estimated, `output` is everything that the model generated, `ms`
+ * is the time from start to end. `reported` is undefined for a call that broke before its end.
+ */
+export function completeUsage(
+  reported: Usage | undefined,
+  observed: { promptTokens: number; output: string; ms: number },
+): Usage {
   const promptTokens = reported?.promptTokens || Math.round(observed.promptTokens);
   const completionTokens = reported?.completionTokens || estimateTokens(observed.output);
   const modelMs = reported?.modelMs || Math.round(observed.ms);

@@ -8,7 +8,13 @@ import {
 } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
-import type { ChatProvider, ModelReport, NamedModel, WhoAnswers } from '../../protocol/agent/provider.ts';
+import type {
+  ChatProvider,
+  ModelCapabilities,
+  ModelReport,
+  NamedModel,
+  WhoAnswers,
+} from '../../protocol/agent/provider.ts';
 import {
   LARGER_WINDOW,
   type ModelOmissions,
@@ -28,14 +34,6 @@ const CHOICE = 'model';
 
 /** Models that are checked, in the server's order, for one that answers chats. */
 export const MAX_LOOKED_AT = 20;
-
-interface ChosenModelDeps {
-  provider: ChatProvider;
-  choices: ChoiceStore;
-  /** The models of the default server, from a cache. Throws `ProviderError`. */
-  names(signal: AbortSignal): Promise<readonly string[]>;
-  log: Log;
-}
 
 /** Time that the server's list of models is cached, in milliseconds (B-26). */
 const LIST_CACHE_MS = 5 * 60_000;
@@ -132,12 +130,12 @@ function cachedList(ask: (signal: AbortSignal) => Promise<readonly string[]>, mo
 
 /** `monotonicNow` is a clock in milliseconds. */
 export function createModels(deps: ModelsDeps, monotonicNow: () => number = () => performance.now()): Models {
-  const { provider, usualServer, choices, log } = deps;
+  const { provider, usualServer } = deps;
   const listOf = (server?: string) => cachedList((signal) => provider.models(signal, server), monotonicNow);
   const all = listOf();
   const defaultServer = usualServer === undefined ? all : listOf(usualServer);
   const fallbacks = new FallbackModels(monotonicNow);
-  const chosenModel = createChosenModel({ provider, choices, names: defaultServer.names, log });
+  const chosenModel = createChosenModel(deps, defaultServer.names);
   /** A name that is not in the cached list is looked up at its server, which may have fetched the model just now. */
   const findModel = async (name: string, signal: AbortSignal): Promise<string | undefined> =>
     listedName(await all.names(signal), name) ?? listedName(await provider.models(signal, name), name);
@@ -195,16 +193,25 @@ function unknownModel(name: string): GatewayError {
   return new GatewayError('unknown_model', textRef('model.unknown', { name: name.slice(0, MAX_NAME_SHOWN) }));
 }
 
+/** What its server says about a model, or why it says nothing: that is reported when the model is asked. */
+async function describeModel(
+  provider: ChatProvider,
+  model: string,
+  signal = AbortSignal.timeout(DESCRIBE_MS),
+): Promise<ModelCapabilities | GatewayError> {
+  try {
+    return await provider.capabilities(model, signal);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return error;
+  }
+}
+
 /** Throws `GatewayError('unknown_model')` for a model of which the server says that it answers no chats. */
 async function refuseVectorsOnly(provider: ChatProvider, model: string, signal: AbortSignal): Promise<void> {
-  let chat: boolean | undefined;
-  try {
-    ({ chat } = await provider.capabilities(model, signal));
-  } catch (error) {
-    // What is wrong with its server is reported when the model is asked.
-    if (!(error instanceof ProviderError)) throw error;
-  }
-  if (chat !== false) return;
+  const can = await describeModel(provider, model, signal);
+  if (can instanceof GatewayError && !(can instanceof ProviderError)) throw can;
+  if (can instanceof GatewayError || can.chat !== false) return;
   const name = model.slice(0, MAX_NAME_SHOWN);
   throw new GatewayError('unknown_model', textRef('model.vectors_only', { name }));
 }
@@ -225,27 +232,9 @@ async function whoAnswersFor(
 ): Promise<WhoAnswers> {
   const answering = substitute?.instead ?? model;
   const who = { answering, reason: substitute && inEnglish(substitute.reasonKey) };
-  try {
-    const { tools, omissions = [] } = await provider.capabilities(
-      answering,
-      AbortSignal.timeout(DESCRIBE_MS),
-    );
-    return { ...who, tools, omissions };
-  } catch (error) {
-    // What is wrong with its server is reported when the server is asked.
-    if (!(error instanceof GatewayError)) throw error;
-    return { ...who, tools: undefined, omissions: [] };
-  }
-}
-
-/** Undefined while it is unknown. Never throws. */
-async function windowOf(provider: ChatProvider, model: string): Promise<number | undefined> {
-  try {
-    return (await provider.capabilities(model, AbortSignal.timeout(DESCRIBE_MS))).contextWindow;
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return undefined;
-  }
+  const can = await describeModel(provider, answering);
+  if (can instanceof GatewayError) return { ...who, tools: undefined, omissions: [] };
+  return { ...who, tools: can.tools, omissions: can.omissions ?? [] };
 }
 
 async function aboutModel(
@@ -259,7 +248,8 @@ async function aboutModel(
     substitute === undefined
       ? []
       : [say('model.answers_instead', { model: answering, why: say(substitute.reasonKey) })];
-  const window = await windowOf(provider, answering);
+  const can = await describeModel(provider, answering);
+  const window = can instanceof GatewayError ? undefined : can.contextWindow;
   if (tools === false) notes.push(say('model.only_talks', { model: answering }));
   else if (window !== undefined && window < SMALL_WINDOW)
     notes.push(say('model.small_window', { tokens: window }));
@@ -295,27 +285,30 @@ async function checkModelOf(
 }
 
 /**
- * Makes the function that returns the model. It throws `ProviderError`, and `StoreError` before the first choice is
+ * Makes the function that returns the model, of those that `namesNow` returns from a cache. It throws `ProviderError`, and `StoreError` before the first choice is
  * known.
  */
-function createChosenModel(deps: ChosenModelDeps): (signal: AbortSignal) => Promise<string> {
+function createChosenModel(
+  { provider, choices, log }: ModelsDeps,
+  namesNow: (signal: AbortSignal) => Promise<readonly string[]>,
+): (signal: AbortSignal) => Promise<string> {
   let name: string | undefined;
   return async (signal) => {
-    const names = await deps.names(signal);
+    const names = await namesNow(signal);
     if (name !== undefined && names.includes(name)) return name;
-    const choice = await deps.choices.chosen(CHOICE);
+    const choice = await choices.chosen(CHOICE);
     if (choice !== undefined && names.includes(choice)) return (name = choice);
-    const model = await firstForChats(deps, names, signal);
-    name = await deps.choices.choose(CHOICE, model, choice);
+    const model = await firstForChats(provider, names, signal);
+    name = await choices.choose(CHOICE, model, choice);
     if (!names.includes(name)) name = model;
-    deps.log.info({ model: name, ...(choice !== undefined && { insteadOf: choice }) }, 'model_chosen');
+    log.info({ model: name, ...(choice !== undefined && { insteadOf: choice }) }, 'model_chosen');
     return name;
   };
 }
 
 /** The first that answers chats; one that the server says nothing about may. */
 async function firstForChats(
-  { provider }: ChosenModelDeps,
+  provider: ChatProvider,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<string> {
@@ -372,15 +365,9 @@ async function smallWindowOf(
   model: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  try {
-    const { contextWindow } = await provider.capabilities(model, signal);
-    const text = smallWindowText(model, contextWindow);
-    return text && `${text} To change that, ${LARGER_WINDOW}.`;
-  } catch (error) {
-    // What is wrong with its server is reported when the server is asked.
-    if (!(error instanceof GatewayError)) throw error;
-    return undefined;
-  }
+  const can = await describeModel(provider, model, signal);
+  const text = can instanceof GatewayError ? undefined : smallWindowText(model, can.contextWindow);
+  return text && `${text} To change that, ${LARGER_WINDOW}.`;
 }
 
 /** What to do about a model that its server does not have, or that answers no chats; undefined for one that it has, or may have. */
@@ -389,11 +376,7 @@ async function missingOf(
   model: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  try {
-    const { chat } = await provider.capabilities(model, signal);
-    return chat === false ? `the model "${model}" cannot chat: name another one.` : undefined;
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return error.code === 'unknown_model' ? error.message : undefined;
-  }
+  const can = await describeModel(provider, model, signal);
+  if (can instanceof GatewayError) return can.code === 'unknown_model' ? can.message : undefined;
+  return can.chat === false ? `the model "${model}" cannot chat: name another one.` : undefined;
 }

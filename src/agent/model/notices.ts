@@ -14,15 +14,6 @@ export const NOTICE_TTL_MS = 24 * 60 * 60_000;
 
 const MAX_NOTICES = 10_000;
 
-/** A prompt as it was made for a window. */
-interface MadePrompt {
-  model: string;
-  /** In tokens. */
-  window: number;
-  start: PromptStart;
-  fitted: FittedPrompt;
-}
-
 export class SmallWindowNotices {
   readonly #notices: TtlCache<true>;
 
@@ -31,8 +22,15 @@ export class SmallWindowNotices {
     this.#notices = new TtlCache(NOTICE_TTL_MS, MAX_NOTICES, monotonicNow);
   }
 
-  /** Emits what the conversation was not notified of yet. Never throws. */
-  note(turn: Turn, { model, window, start, fitted }: MadePrompt, emit: (event: EventBody) => void): void {
+  /** Emits what the conversation was not notified of yet about a prompt for a window of so many tokens. Never throws. */
+  note(
+    turn: Turn,
+    model: string,
+    window: number,
+    start: PromptStart,
+    fitted: FittedPrompt,
+    emit: (event: EventBody) => void,
+  ): void {
     // The conversation of a subagent is nobody's.
     if (turn.parentTurnId !== undefined) return;
     const { schemas, hidden: hiddenTools } = start.tools;

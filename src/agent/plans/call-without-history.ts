@@ -15,47 +15,36 @@ const MAX_CHARS = 16_000;
 /** Largest part of the input budget that a call fills: token counts are estimates. */
 const FILL = 0.9;
 
-/** The question to the model. */
-export interface PlainQuestion {
-  system: string;
-  messages: readonly ChatMessage[];
-  signal: AbortSignal;
-  /** Undefined = the call is not shown. */
-  display?: ShownCall | undefined;
-}
-
 /**
- * Returns the model's text. A message too long for the window keeps its head and tail. The usage is added to the turn.
- * `emit` gets the events of a shown call and the notice that it waits in a queue. Throws `ProviderError`, or the signal's reason.
+ * Returns the model's text; without `display` the call is not shown. A message too long for the window keeps its head
+ * and tail. The usage is added to the turn. `emit` gets the events of a shown call and the notice that it waits in a queue. Throws `ProviderError`, or the signal's reason.
  */
 export async function callWithoutHistory(
   shared: AgentShared,
   turn: Turn,
-  call: PlainQuestion,
+  system: string,
+  messages: readonly ChatMessage[],
+  { signal, display }: { signal: AbortSignal; display?: ShownCall },
   emit: Emit = () => undefined,
 ): Promise<string> {
   const { model, can, contextWindow, budget } = await modelBudget(
     shared,
-    { ...turn, signal: call.signal },
+    { ...turn, signal },
     { part: FILL, profile: { ...turn.profile, maxTokens: undefined } },
   );
   const request: ChatRequest = {
     model,
-    messages: [
-      { role: 'system', content: call.system },
-      ...fitted(call.messages, budget - estimateTokens(call.system)),
-    ],
+    messages: [{ role: 'system', content: system }, ...fitted(messages, budget - estimateTokens(system))],
     contextWindow,
     userId: turn.userId,
     temperature: TEMPERATURE,
     maxTokens: Math.min(MAX_TOKENS, Math.floor(contextWindow / 4)),
     ...(can.thinking && { think: false }),
   };
-  const { signal, display } = call;
   const onUsage = (usage: Usage): void => turn.otherUsage.add({ ...usage, model });
   return await completeText(
     shared,
-    { request, signal, waits: turn.waits, maxChars: MAX_CHARS, display, onUsage },
+    { request, signal, waits: turn.waits, say: turn.say, maxChars: MAX_CHARS, display, onUsage },
     emit,
   );
 }

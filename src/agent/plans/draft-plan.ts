@@ -1,7 +1,7 @@
 /** The three phases of planning: analysis, review if it is requested, and the plan (N-14 to N-24). */
 import { ProviderError, StoreError, toGatewayError, wordError } from '../../protocol/errors.ts';
 import { turnReader } from '../turn/failure-text.ts';
-import { type ExecutionMode, MAX_PLAN_STEPS, type Plan } from '../../protocol/agent/plan.ts';
+import { MAX_PLAN_STEPS, type Plan } from '../../protocol/agent/plan.ts';
 import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { typedText } from '../prompt/marks.ts';
@@ -53,13 +53,6 @@ interface ExecutorOption {
   description: string;
 }
 
-interface PlanInput {
-  analysis: string;
-  review?: string | undefined;
-  tools: readonly ExecutorOption[];
-  agents: readonly ExecutorOption[];
-}
-
 /** Low: planning needs the likely plan (N-28). */
 export const PLANNING_TEMPERATURE = 0.3;
 
@@ -88,15 +81,6 @@ interface PlanningRequest {
   request: ChatRequest;
   /** Tokens of the prompt, before they are scaled. */
   estimated: number;
-}
-
-interface PlanSetting {
-  goal: string;
-  mode: ExecutionMode;
-  tools: ReadonlyMap<string, Tool>;
-  state?: 'running' | 'stored' | undefined;
-  /** The language of its card. */
-  say: Say;
 }
 
 /** Longest description of a tool or profile that the planner reads, in UTF-16 units. */
@@ -180,13 +164,11 @@ async function threePhases(
   }
   const { entry } = turn.rows.user;
   const message = entry.kind === 'user' ? typedText(entry) : '';
-  const { tools: toolsByName } = turn.prepared;
-  const state = required === true ? 'stored' : 'running';
   return makePlan(outline, {
     goal: goal ?? message,
     mode: turn.mode,
-    tools: toolsByName,
-    state,
+    tools: turn.prepared.tools,
+    state: required === true ? 'stored' : 'running',
     say: turn.say,
   });
 }
@@ -196,10 +178,16 @@ function optionOf(name: string, text: string): ExecutorOption {
   return { name, description: sentence.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed() };
 }
 
-/** Creates the plan of a turn. `goal` is the user's message. */
+/** Creates the plan of a turn. `goal` is the user's message, `say` the language of its card. */
 export function makePlan(
   outline: WrittenPlan,
-  { goal, mode, tools, state = 'running', say }: PlanSetting,
+  {
+    goal,
+    mode,
+    tools,
+    state = 'running',
+    say,
+  }: Pick<Plan, 'goal' | 'mode'> & { tools: ReadonlyMap<string, Tool>; state?: Plan['state']; say: Say },
 ): Plan {
   const classify = classifyFor(tools);
   return {
@@ -248,7 +236,7 @@ async function askPlanner(shared: AgentShared, turn: Turn, call: PlanningCall, e
 
 async function callOnce(
   shared: AgentShared,
-  { signal, waits }: Turn,
+  { signal, waits, say }: Turn,
   { spent: cost, msgId, title }: PlanningCall,
   { request, estimated }: PlanningRequest,
   emit: Emit,
@@ -259,7 +247,7 @@ async function callOnce(
   };
   const display = { msgId, title };
   const maxChars = MAX_PLANNING_CHARS;
-  return await completeText(shared, { request, signal, waits, maxChars, display, onUsage }, emit);
+  return await completeText(shared, { request, signal, waits, say, maxChars, display, onUsage }, emit);
 }
 
 /**
@@ -319,7 +307,17 @@ export function reviewInstruction(analysis: string): string {
 }
 
 /** Phase 3: the plan itself (N-20 to N-24). */
-export function planInstruction({ analysis, review, tools, agents }: PlanInput): string {
+export function planInstruction({
+  analysis,
+  review,
+  tools,
+  agents,
+}: {
+  analysis: string;
+  review?: string | undefined;
+  tools: readonly ExecutorOption[];
+  agents: readonly ExecutorOption[];
+}): string {
   return [
     'Do not answer the request above yet: write the plan by which you will carry it out. This is the analysis of it:',
     quoted(analysis),

@@ -88,8 +88,8 @@ async function explain(
   try {
     const messages = [{ role: 'user' as const, content }];
     const display = { msgId: `${turn.turnId}.explain.${run.facts}`, title: stepTitle(step, turn.say) };
-    const question = { system: EXPLAIN_PROMPT, messages, signal, display };
-    const explanation = await callWithoutHistory(shared, turn, question, emit);
+    const shown = { signal, display };
+    const explanation = await callWithoutHistory(shared, turn, EXPLAIN_PROMPT, messages, shown, emit);
     if (explanation.trim() !== '') return explanation.trim();
   } catch (error) {
     signal.throwIfAborted();

@@ -41,18 +41,14 @@ const MAX_DESCRIPTION_CHARS = 160;
 export async function runPlan(shared: AgentShared, turn: Turn, n: number, emit: Emit): Promise<void> {
   const { plan } = turn;
   if (plan === undefined || plan.mode === 'planner' || turn.rows.answer(n) !== undefined) return;
-  let start = foldFacts(factsOf(turn, plan));
-  if (start === undefined) {
-    await journalFact(shared, turn, 0, { type: 'started', plan }, plan);
-    start = startRun(plan);
-  }
-
+  const run = foldFacts(factsOf(turn, plan));
   const summaries = new AbortController();
   const context = rollingContext(shared, turn, AbortSignal.any([turn.signal, summaries.signal]));
-  for (const { step, result } of start.results) context.addStep(step, result);
+  for (const { step, result } of run?.results ?? []) context.addStep(step, result);
+  const executor = new TurnPlan(shared, turn, run ?? startRun(plan), context, emit);
   try {
-    const end = await new TurnPlan(shared, turn, start, context, emit).execute();
-    await journalReport(shared, turn, n, end);
+    if (run === undefined) await executor.journal(0, { type: 'started', plan }, plan);
+    await journalReport(shared, turn, n, await executor.execute());
   } finally {
     summaries.abort();
     await context.settled();
@@ -70,8 +66,21 @@ class TurnPlan extends PlanExecutor {
     this.#turn = turn;
   }
 
-  protected override journal(n: number, fact: PlanFact, plan: Plan): Promise<boolean> {
-    return journalFact(this.#shared, this.#turn, n, fact, plan);
+  override async journal(part: number, fact: PlanFact, plan: Plan): Promise<boolean> {
+    const turn = this.#turn;
+    const { ledger } = this.#shared.stores;
+    const entry = {
+      kind: 'plan_fact' as const,
+      planId: plan.id,
+      part,
+      fact,
+      // The beginning of a step may not be stored, and the usage would be lost with it.
+      ...(fact.type === 'step_began' ? {} : turn.otherUsage.takeUnreported()),
+    };
+    const todos = withSources(todosOf(plan), turn.rows.taint.sources);
+    if (!(await ledger.planFact(turn.fence, turn.turnId, entry, plan, todos))) return false;
+    turn.plan = plan;
+    return true;
   }
 
   protected override runStep(step: PlanStep, run: number, { plan, ...state }: PlanRun): Promise<StepOutcome> {
@@ -84,7 +93,7 @@ class TurnPlan extends PlanExecutor {
     const plan = withUserAdditions(failure.plan, this.#turn);
     const executors = availableExecutors(this.#shared, this.#turn);
     return analyzeFailure(
-      (system, messages) => callWithoutHistory(this.#shared, this.#turn, { system, messages, signal }),
+      (system, messages) => callWithoutHistory(this.#shared, this.#turn, system, messages, { signal }),
       { ...failure, plan },
       executors,
       say,
@@ -108,27 +117,6 @@ function factsOf({ rows }: Turn, { id }: Plan): PlanFact[] {
   );
 }
 
-async function journalFact(
-  { stores: { ledger } }: AgentShared,
-  turn: Turn,
-  part: number,
-  fact: PlanFact,
-  plan: Plan,
-): Promise<boolean> {
-  const entry = {
-    kind: 'plan_fact' as const,
-    planId: plan.id,
-    part,
-    fact,
-    // The beginning of a step may not be stored, and the usage would be lost with it.
-    ...(fact.type === 'step_began' ? {} : turn.otherUsage.takeUnreported()),
-  };
-  const todos = withSources(todosOf(plan), turn.rows.taint.sources);
-  if (!(await ledger.planFact(turn.fence, turn.turnId, entry, plan, todos))) return false;
-  turn.plan = plan;
-  return true;
-}
-
 function availableExecutors(shared: AgentShared, turn: Turn): AvailableExecutors {
   const tools = [...turn.prepared.tools.values()].filter(({ name }) => name !== SPAWN_TOOL);
   const maySpawn = turn.prepared.tools.has(SPAWN_TOOL);
@@ -145,7 +133,7 @@ function rollingContext(shared: AgentShared, turn: Turn, signal: AbortSignal): R
     );
     const content = markUntrusted('steps of a plan', lines.join('\n\n'));
     const messages = [{ role: 'user' as const, content }];
-    return callWithoutHistory(shared, turn, { system: SUMMARY_PROMPT, messages, signal });
+    return callWithoutHistory(shared, turn, SUMMARY_PROMPT, messages, { signal });
   });
 }
 

@@ -226,7 +226,7 @@ async function runFirstCall(
   emit: Emit,
 ): Promise<StepOutcome> {
   const first = { ...answer, toolCalls: answer.toolCalls.slice(0, 1) };
-  await runToolCalls(shared, turn, { n, answer: first }, emit);
+  await runToolCalls(shared, turn, n, first, emit);
   const result = turn.rows.result(n, 0);
   if (result === undefined) return failedBecause(textRef('cancelled.no_result'));
   return { content: result.content, isError: result.isError };
@@ -243,7 +243,7 @@ async function runLoop(shared: AgentShared, turn: Turn, run: number, emit: Emit)
       if (content.trim() === '') return failedBecause(textRef('cancelled.empty_answer'));
       return { content, isError: reportsFailure(content) };
     }
-    await runToolCalls(shared, turn, { n, answer }, emit);
+    await runToolCalls(shared, turn, n, answer, emit);
   }
   return failedBecause(textRef('cancelled.unfinished', { most: MAX_STEP_ITERATIONS }));
 }

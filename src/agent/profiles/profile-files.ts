@@ -40,7 +40,7 @@ export interface ProfileFilesOptions {
   log: Log;
 }
 
-/** Makes them. What is read and what is written are one step of this process, so no edit through it is lost. */
+/** Creates the form's view of profiles. Reading and writing are one step of this process, so no edit through it is lost. */
 export function createProfileFiles(
   options: ProfileFilesOptions,
 ): ProfileFiles & Pick<Administration, 'profiles'> {

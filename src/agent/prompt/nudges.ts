@@ -19,12 +19,6 @@ interface TodoSnapshot {
   failed: string[];
 }
 
-/** A call that asked for a plan. */
-interface PlanCall {
-  iteration: number;
-  goal: string;
-}
-
 /** Open todos that a reminder names. */
 const MAX_NAMED = 5;
 
@@ -116,8 +110,8 @@ function replanNote({ profile, rows }: Turn, n: number): string | undefined {
   );
 }
 
-/** The calls that were run, in order. */
-export function planCalls(rows: TurnRows): PlanCall[] {
+/** The calls that asked for a plan and were run, in order. */
+export function planCalls(rows: TurnRows): { iteration: number; goal: string }[] {
   return rows.steps.flatMap(({ iteration, entry }) => {
     if (entry.kind !== 'tool_result' || entry.toolName !== PLAN_TOOL || entry.isError) return [];
     const goal = rows.answer(iteration)?.toolCalls[entry.callIndex]?.args['goal'];

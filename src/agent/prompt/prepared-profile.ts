@@ -25,17 +25,12 @@ export interface PreparedProfile {
   base?: PreparedProfile | undefined;
 }
 
-/** Tools that may change while the gateway runs: `tools` returns the same list until it does. */
-export interface ToolSource {
-  tools(): readonly Tool[];
-}
-
 /**
  * Prepares a profile at its first use. The result is cached by the profile object and the list of tools: a reload creates a
- * new object, so a stale prompt or tool is never used. `allow` filters the tools (a stateless completion has only `pure` ones).
+ * new object and a change of the tools a new list, so a stale prompt or tool is never used. `allow` filters the tools (a stateless completion has only `pure` ones).
  */
 export function createPreparation(
-  source: ToolSource,
+  source: { tools(): readonly Tool[] },
   allow: (tool: Tool) => boolean = () => true,
 ): (profile: Profile) => PreparedProfile {
   let list = source.tools();

@@ -62,7 +62,7 @@ export async function passGate(
   const { callKey, toolCallId, tool, args, agentId } = call;
   const requests = turn.approvals.filter((one) => one.callKey === callKey);
   const [newest] = requests;
-  // Checked first: a denial stands even when the reason why the call was dangerous is gone by now.
+  // Checked first: a denial stands even if the call would no longer be dangerous.
   if (newest?.decision === 'denied') return failure(refusalText(tool.name, newest));
   const judgement = judgeCall(tool, args, readerOf(turn), turn.say);
   if (!mustAsk(turn.profile.approvals, judgement)) return undefined;

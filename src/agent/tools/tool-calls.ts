@@ -26,10 +26,8 @@ export const PROGRESS_PAUSE_MS = 500;
 /** The pause is at least this part of the time that the call has run: an hour brings about 350 lines. */
 const PAUSE_SHARE = 1 / 60;
 
-/** The n-th answer of a turn. */
-interface AnswerToRun {
-  n: number;
-  answer: Answer;
+/** What a turn does after its calls. */
+interface FollowUps {
   /** Throws only `StoreError`. */
   onResults?: (names: readonly string[]) => Promise<void>;
   /** Makes the plan that a call asks for; what the model reads of it. Throws `StoreError` and the signal's reason. */
@@ -45,20 +43,19 @@ interface AnswerToRun {
 export async function runToolCalls(
   shared: AgentShared,
   turn: Turn,
-  { n, answer, onResults, onPlan }: AnswerToRun,
+  n: number,
+  answer: Answer,
   emit: Emit,
+  { onResults, onPlan }: FollowUps = {},
 ): Promise<void> {
   const forCaller = callerCalls(turn, n, answer);
-  for (const batch of batchesOf(answer.toolCalls, turn)) {
+  for (const batch of batchesOf(turn, n, answer)) {
     const siblings = new AbortController();
     const signal = AbortSignal.any([turn.signal, siblings.signal]);
-    const calls = batch.map(([callIndex, call]) => () => {
-      const callKey = `${turn.turnId}.${n}.${callIndex}`;
-      return finishCall(shared, turn, { n, callIndex, call, callKey, signal, onPlan }, emit);
-    });
+    const calls = batch.map((one) => () => finishCall(shared, turn, { ...one, signal, onPlan }, emit));
     // An error of one call ends the turn: the others stop where they can be continued later.
     await runConcurrently(calls, MAX_SUBAGENTS_AT_ONCE, () => siblings.abort(new LaneAbort('shutdown')));
-    await onResults?.(batch.map(([, call]) => call.name));
+    await onResults?.(batch.map(({ call }) => call.name));
   }
   turn.signal.throwIfAborted();
   announceResults(turn, forCaller, n, emit);
@@ -73,18 +70,19 @@ interface PendingCall {
   /** Unique among all turns, and the same in every attempt. */
   callKey: string;
   signal: AbortSignal;
-  onPlan?: AnswerToRun['onPlan'];
+  onPlan?: FollowUps['onPlan'];
 }
 
 /** The calls in order; consecutive calls of a tool that may run concurrently form one batch. */
-function batchesOf(calls: readonly ToolCall[], turn: Turn): [number, ToolCall][][] {
-  const batches: [number, ToolCall][][] = [];
+function batchesOf(turn: Turn, n: number, { toolCalls }: Answer): Omit<PendingCall, 'signal'>[][] {
+  const batches: Omit<PendingCall, 'signal'>[][] = [];
   let last: string | undefined;
-  for (const [callIndex, call] of calls.entries()) {
+  for (const [callIndex, call] of toolCalls.entries()) {
     if (isCallersTool(turn, call.name)) continue;
+    const pending = { n, callIndex, call, callKey: `${turn.turnId}.${n}.${callIndex}` };
     const name = turn.prepared.tools.get(call.name)?.sideBySide === true ? call.name : undefined;
-    if (name !== undefined && name === last) batches.at(-1)?.push([callIndex, call]);
-    else batches.push([[callIndex, call]]);
+    if (name !== undefined && name === last) batches.at(-1)?.push(pending);
+    else batches.push([pending]);
     last = name;
   }
   return batches;

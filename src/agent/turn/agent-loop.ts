@@ -63,7 +63,7 @@ export async function runTurn(
       followTools(shared, turn);
       // An answer that is in the journal is not requested again.
       const answer = turn.rows.answer(n) ?? (await askModel(shared, turn, n, emit));
-      result = await actOnAnswer(shared, turn, { n, answer }, emit);
+      result = await actOnAnswer(shared, turn, n, answer, emit);
     }
     result ??= endWith(turn, { reason: 'max_iterations', text: limitText(turn), isError: false }, emit);
   } catch (error) {
@@ -77,14 +77,15 @@ export async function runTurn(
 async function actOnAnswer(
   shared: AgentShared,
   turn: Turn,
-  { n, answer }: { n: number; answer: Answer },
+  n: number,
+  answer: Answer,
   emit: Emit,
 ): Promise<TurnResult | undefined> {
   checkCalls(answer.toolCalls, optionsOfCall(turn, n));
   if (answer.toolCalls.length === 0) return endWithAnswer(turn, answer, emit);
   const onResults = (names: readonly string[]) => followTodos(shared, turn, names, emit);
   const onPlan = (goal: string) => planOnCall(shared, turn, goal, emit);
-  await runToolCalls(shared, turn, { n, answer, onResults, onPlan }, emit);
+  await runToolCalls(shared, turn, n, answer, emit, { onResults, onPlan });
   await followSwitch(shared, turn, n);
   if (hasPlannedOn(turn, n)) await runPlan(shared, turn, n + 1, emit);
   return undefined;

@@ -10,28 +10,23 @@ import {
 import type { OtherSurface, TurnFinish } from '../../protocol/store/records.ts';
 import { languageMark, recipientOf } from '../../protocol/texts/languages.ts';
 import type { AgentShared } from '../deps.ts';
-import type { AnswerFiles, SentMedia } from '../../protocol/media.ts';
+import type { AnswerFiles } from '../../protocol/media.ts';
 import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
 import type { OutputResult } from './silent-reply.ts';
 import type { Turn } from './turn-state.ts';
 
 type Elsewhere = NonNullable<TurnFinish['elsewhere']>;
 
-/** An answer with everything that is stored with it. */
-export interface AnswerDelivery {
-  attachments: readonly SentMedia[];
-  outbound: DeliveryPayload | undefined;
-  /** The same for the other chats of the session, without their places; undefined when there is nothing to show. */
-  elsewhere: Omit<OutboundMessage, keyof Place> | undefined;
-}
-
-/** The answer with its files, which are kept as they are now. Throws `StoreError`. */
+/**
+ * The answer with its files, which are kept as they are now; `elsewhere` is the same for the other chats of the session,
+ * without their places. Throws `StoreError`.
+ */
 export async function deliveryWithFiles(
   answerFiles: AnswerFiles,
   turn: Turn,
   { silent, isError, text }: OutputResult,
-): Promise<AnswerDelivery> {
-  if (silent) return { attachments: [], outbound: undefined, elsewhere: undefined };
+) {
+  if (silent) return { attachments: [] };
   const { turnId, folder, replyTo, userId, address } = turn;
   const about = { replyTo, ...(userId !== 'system' && { asked: true }), ...languageMark(turn.say) };
   if (isError) {
@@ -77,7 +72,7 @@ export function strictestPlace(
  * not read it; and in a chat that has left in the meantime, a text that says so, in the language of the person who
  * brought it in. Throws only `StoreError`.
  */
-export async function endElsewhere(
+export async function mirrorAnswer(
   { chats: { languages } }: AgentShared,
   surfaces: readonly OtherSurface[],
   message: Elsewhere['message'],

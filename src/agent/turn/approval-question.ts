@@ -11,17 +11,10 @@ import {
 } from '../../protocol/agent/approvals.ts';
 import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
 import { parseAddress } from '../../protocol/message.ts';
-import type { PlainKey, Say } from '../../protocol/texts/say.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
-interface Labels {
-  yes: PlainKey;
-  no: PlainKey;
-  how: 'wait.how_step' | 'wait.how_pause';
-  allowed: PlainKey;
-  denied: PlainKey;
-}
-
-const LABELS: Readonly<Record<PlanWait['wait'], Labels>> = {
+/** The words of each kind of wait in a plan. */
+const LABELS = {
   step: {
     yes: 'wait.run',
     no: 'wait.skip',
@@ -36,7 +29,7 @@ const LABELS: Readonly<Record<PlanWait['wait'], Labels>> = {
     allowed: 'plan.continues',
     denied: 'wait.was_stopped',
   },
-};
+} as const satisfies Record<PlanWait['wait'], unknown>;
 
 /** Longest name of the person who decided. */
 const MAX_NAME = 60;
@@ -48,11 +41,19 @@ export function questionFor(
   expiresInMs: number,
   say: Say,
 ): DeliveryPayload | undefined {
-  if (subject.plan !== undefined) return waitQuestion(id, subject, subject.plan.wait, expiresInMs, say);
-  const ending = say('approval.how', { count: Math.round(expiresInMs / 60_000) });
-  return deliveryOf(id, subject, { title: say('approval.may_i'), ending, say }, [
-    { label: say('approval.approve'), value: buttonValue(id, 'approved'), style: 'confirm' },
-    { label: say('approval.deny'), value: buttonValue(id, 'denied'), style: 'danger' },
+  const count = Math.round(expiresInMs / 60_000);
+  const [approved, denied] = [buttonValue(id, 'approved'), buttonValue(id, 'denied')];
+  if (subject.plan !== undefined) {
+    const { yes, no, how } = LABELS[subject.plan.wait];
+    return deliveryOf(id, subject, waitText(subject, say(how, { count }), say), [
+      { label: say(yes), value: approved, style: 'confirm' },
+      { label: say(no), value: denied },
+    ]);
+  }
+  const content = callText(subject, say('approval.may_i'), say('approval.how', { count }), say);
+  return deliveryOf(id, subject, content, [
+    { label: say('approval.approve'), value: approved, style: 'confirm' },
+    { label: say('approval.deny'), value: denied, style: 'danger' },
     ...(subject.rule === undefined
       ? []
       : [{ label: say('approval.always'), value: buttonValue(id, 'always') }]),
@@ -61,8 +62,14 @@ export function questionFor(
 
 /** The same message after the decision: it names who decided, and has no buttons. */
 export function decidedFor(record: ApprovalRecord, say: Say): DeliveryPayload | undefined {
-  if (record.plan !== undefined) return waitDecided(record, record.plan.wait, say);
-  const delivery = deliveryOf(record.id, record, { title: verdictOf(record, say), ending: '', say }, []);
+  const { id, plan, expired: isExpired, state } = record;
+  let content: string;
+  if (plan === undefined) content = callText(record, verdictOf(record, say), '', say);
+  else {
+    const decision = LABELS[plan.wait][state === 'approved' ? 'allowed' : 'denied'];
+    content = waitText(record, `*${say(isExpired ? 'wait.expired' : decision)}*`, say);
+  }
+  const delivery = deliveryOf(id, record, content, []);
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
 }
 
@@ -78,22 +85,31 @@ function verdictOf({ state, expired, decidedBy, decidedName, reason }: ApprovalR
 
 function deliveryOf(
   id: string,
-  subject: ApprovalSubject,
-  { title, ending, say }: { title: string; ending: string; say: Say },
+  { address }: ApprovalSubject,
+  content: string,
   buttons: DeliveryPayload['message']['buttons'],
 ): DeliveryPayload | undefined {
-  const place = parseAddress(subject.address);
+  const place = parseAddress(address);
   if (place.channel === 'http') return undefined;
-  // Never cut: delivery makes as many messages of it as it needs, the buttons below the last one.
-  const content = [
+  return { ref: approvalRef(id), message: { ...place, content, media: [], buttons } };
+}
+
+/** A tool call in full. It is never cut: delivery makes as many messages of it as it needs, the buttons below the last one. */
+function callText(subject: ApprovalSubject, title: string, ending: string, say: Say): string {
+  const parts = [
     `**${title}** \`${subject.tool}\``,
     fenced(shownArgs(subject.args), 'json'),
     ...(subject.files ?? []).map((file) => describeFile(file, say)),
     subject.warning,
     ending,
   ];
-  const message = { ...place, content: content.filter(Boolean).join('\n\n'), media: [], buttons };
-  return { ref: approvalRef(id), message };
+  return parts.filter(Boolean).join('\n\n');
+}
+
+/** What a plan waits for. */
+function waitText({ tool, warning, plan }: ApprovalSubject, ending: string, say: Say): string {
+  const title = plan?.wait === 'step' ? `${say('wait.next', { step: tool })}\n\n` : '';
+  return `${title}${warning}\n\n${ending}`;
 }
 
 /** A file that the arguments or another file name, with its content if that is short. */
@@ -125,42 +141,4 @@ function shownName(name: string): string {
 /** On one line, between backticks. */
 function inline(text: string): string {
   return visibleText(text).replaceAll('`', "'").replaceAll('\n', ' ');
-}
-
-/** The question as a delivery with its two buttons; undefined over HTTP, where events and lists show it. */
-function waitQuestion(
-  id: string,
-  subject: ApprovalSubject,
-  wait: PlanWait['wait'],
-  expiresInMs: number,
-  say: Say,
-): DeliveryPayload | undefined {
-  const { yes, no, how: hint } = LABELS[wait];
-  const ending = say(hint, { count: Math.round(expiresInMs / 60_000) });
-  const text = `${subject.warning}\n\n${ending}`;
-  return waitDelivery(id, subject, text, say, [
-    { label: say(yes), value: buttonValue(id, 'approved'), style: 'confirm' },
-    { label: say(no), value: buttonValue(id, 'denied') },
-  ]);
-}
-
-/** The same message once it is decided; its buttons are gone. */
-function waitDecided(record: ApprovalRecord, wait: PlanWait['wait'], say: Say): DeliveryPayload | undefined {
-  const decision = record.state === 'approved' ? LABELS[wait].allowed : LABELS[wait].denied;
-  const verdict = say(record.expired ? 'wait.expired' : decision);
-  const delivery = waitDelivery(record.id, record, `${record.warning}\n\n*${verdict}*`, say, []);
-  return delivery && { ...delivery, key: `${delivery.ref}:decided` };
-}
-
-function waitDelivery(
-  id: string,
-  subject: ApprovalSubject,
-  text: string,
-  say: Say,
-  buttons: DeliveryPayload['message']['buttons'],
-): DeliveryPayload | undefined {
-  const place = parseAddress(subject.address);
-  if (place.channel === 'http') return undefined;
-  const title = subject.plan?.wait === 'step' ? `${say('wait.next', { step: subject.tool })}\n\n` : '';
-  return { ref: approvalRef(id), message: { ...place, content: title + text, media: [], buttons } };
 }

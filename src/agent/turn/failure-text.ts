@@ -39,7 +39,7 @@ export async function turnReader({ isOwner }: AgentShared, turn: Turn): Promise<
     return readerOf({ owner, place: turn.place });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    // The database is away: the reader learns no more than anyone.
+    // The database cannot be reached: the reader learns only what anyone may.
     return 'person';
   }
 }

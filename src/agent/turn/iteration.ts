@@ -39,6 +39,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       limits: shared.limits,
       signal: turn.signal,
       waits: turn.waits,
+      say: turn.say,
       begun: false,
     };
     let omissions: readonly Omission[] | undefined;
@@ -47,19 +48,19 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       shared.modelState.omissionNotices.tell(turn, { model: turn.model ?? '', omissions: parts }, emit);
     };
     let response: LLMResponse;
-    let prompt: MadeRequest | undefined;
+    let prompt: PreparedRequest | undefined;
     try {
       prompt = await makeRequest(shared, turn, n, attempts.mostTokens, emit);
       const { request, estimated } = prompt;
       turn.trace?.calling(n, request);
       const promptTokens = estimated * shared.modelState.scale.of(request.model);
-      response = await streamAnswer(call, { request, promptTokens }, emit);
-      noteCall(turn, { n, atMs, call, made: prompt, omissions, response });
+      response = await streamAnswer(call, request, promptTokens, emit);
+      noteCall(turn, n, call, { atMs, prompt, omissions }, { response });
       if (!response.usage.estimated) {
         shared.modelState.scale.learn(request.model, estimated, response.usage.promptTokens);
       }
     } catch (error) {
-      noteCall(turn, { n, atMs, call, made: prompt, omissions, error });
+      noteCall(turn, n, call, { atMs, prompt, omissions }, { error });
       if (
         !turn.signal.aborted &&
         shared.modelState.fallbacks.change(turn, { error, begun: call.begun }, emit)
@@ -78,22 +79,18 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
   }
 }
 
-interface NotedCall {
-  n: number;
-  atMs: number;
-  call: ModelCall;
-  made: MadeRequest | undefined;
-  omissions: readonly Omission[] | undefined;
-  response?: LLMResponse;
-  error?: unknown;
-}
-
-/** Notes a call that has ended for the trace and the log, also one for which no server could be asked for its model. */
+/**
+ * Notes a call that has ended, with an answer or an error, for the trace and the log; also one for which no server could be
+ * asked for its model.
+ */
 function noteCall(
   turn: Turn,
-  { n: iteration, atMs, call, made: outgoing, omissions, response, error }: NotedCall,
+  iteration: number,
+  call: ModelCall,
+  { atMs, prompt, omissions }: { atMs: number; prompt?: PreparedRequest; omissions?: readonly Omission[] },
+  { response, error }: { response?: LLMResponse; error?: unknown },
 ): void {
-  const model = outgoing?.request.model ?? turn.model ?? '';
+  const model = prompt?.request.model ?? turn.model ?? '';
   const { usage, firstTokenMs } = call;
   const failure = error === undefined ? undefined : toGatewayError(error);
   turn.trace?.modelCall(atMs, {
@@ -101,7 +98,7 @@ function noteCall(
     model,
     firstTokenMs,
     usage,
-    prompt: outgoing?.parts,
+    prompt: prompt?.parts,
     ...(omissions && { omissions }),
     ...(response && { finishReason: response.finishReason }),
     ...(failure && { error: { code: failure.code, message: failure.message } }),
@@ -148,7 +145,7 @@ async function storeAnswer(
   return answer;
 }
 
-interface MadeRequest {
+interface PreparedRequest {
   request: ChatRequest;
   /** Tokens of the whole prompt, before they are scaled. */
   estimated: number;
@@ -162,11 +159,11 @@ async function makeRequest(
   n: number,
   most: number,
   emit: Emit,
-): Promise<MadeRequest> {
+): Promise<PreparedRequest> {
   const { profile } = turn;
   const { model, can, contextWindow, start, fitted } = await fittedPrompt(shared, turn, n, most);
   refuseUnsupported(model, can, turn.options);
-  shared.modelState.smallWindow.note(turn, { model, window: contextWindow, start, fitted }, emit);
+  shared.modelState.smallWindow.note(turn, model, contextWindow, start, fitted, emit);
   const { messages, tokens, parts } = fitted;
   const { schemas, tokens: toolTokens } = start.tools;
   const request: ChatRequest = {

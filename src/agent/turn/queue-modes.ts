@@ -38,23 +38,17 @@ export interface InitialInput {
   joined: string[];
 }
 
-/** A turn that is about to begin. */
-interface Beginning {
-  payload: TurnPayload;
-  /** The message as the model reads it. */
-  message: ReadMessage;
-  opened: OpenedTurn;
-  signal: AbortSignal;
-}
-
 /**
- * Joins the messages that wait behind a turn that has not begun: after a short silence in mode `collect`, at once in mode
+ * Joins the messages that wait behind a turn that has not begun and whose own message is `ownMessage`: after a short silence in mode `collect`, at once in mode
  * `steer`. Their texts become one message, journaled in the same commit. Throws `StoreError`.
  */
 export async function collectBurst(
   shared: AgentShared,
   fence: Fence,
-  { payload, message: ownMessage, opened: openTurn, signal }: Beginning,
+  payload: TurnPayload,
+  ownMessage: ReadMessage,
+  openTurn: OpenedTurn,
+  signal: AbortSignal,
 ): Promise<InitialInput | { waitMs: number }> {
   const none = { joined: [] };
   const { queueMode } = openTurn.session;
@@ -64,8 +58,14 @@ export async function collectBurst(
   const queue = await ledger.waitingBehind(fence, MAX_JOINED);
   const waitMs = Math.min(COLLECT_QUIET_MS - queue.quietMs, COLLECT_MOST_MS - queue.waitedMs);
   if (queueMode === 'collect' && waitMs > 0) return { waitMs };
-  const into = { payload, used: ownMessage.content.length, folder: openTurn.session.folder, signal };
-  const messages = await joinable(shared, fence, queue, into);
+  const room = MAX_JOINED_CHARS - ownMessage.content.length;
+  const messages = await joinable(
+    shared,
+    { fence, folder: openTurn.session.folder, signal },
+    payload,
+    queue,
+    room,
+  );
   if (messages.length === 0) return none;
   const combined = combine([ownMessage, ...messages]);
   const rows = [contextRow(0, { kind: 'user', ...combined })];
@@ -111,8 +111,7 @@ async function steer(
   const { ledger } = shared.stores;
   const queue = await ledger.waitingBehind(turn.fence, MAX_JOINED);
   if (queue.mode !== 'steer') return;
-  const into = { payload, used: 0, folder: turn.folder, signal: turn.signal };
-  const messages = await joinable(shared, turn.fence, queue, into);
+  const messages = await joinable(shared, turn, payload, queue, MAX_JOINED_CHARS);
   if (messages.length === 0) return;
   const rows = messages.map(({ seq, turnId: _own, edited: _edited, ...message }) =>
     contextRow(n, { kind: 'user', ...message, laneSeq: seq }),
@@ -143,16 +142,17 @@ function noteJoined(
 
 /**
  * The first waiting messages that may join a turn: from the same person in the same chat, for the same profile and model,
- * up to `MAX_JOINED_CHARS`. A message of another person never acts with this person's rights.
+ * with at most `room` characters. A message of another person never acts with this person's rights.
  */
 async function joinable(
   shared: AgentShared,
-  fence: Fence,
+  { fence, folder, signal }: Pick<Turn, 'fence' | 'folder' | 'signal'>,
+  head: TurnPayload,
   queue: WaitingBehind,
-  { payload: head, used: usedChars, folder, signal }: JoinedTo,
+  room: number,
 ): Promise<JoiningMessage[]> {
   const accepted: JoiningMessage[] = [];
-  let chars = usedChars;
+  let chars = 0;
   for (const { seq, payload: value } of queue.messages) {
     const payload = readTurnPayload(value);
     if (payload instanceof GatewayError || !isPlain(payload) || !isSameKind(payload, head)) break;
@@ -160,19 +160,10 @@ async function joinable(
     if (signal.aborted) break;
     const message = readMessage(payload.message, files);
     chars += message.content.length;
-    if (chars > MAX_JOINED_CHARS) break;
+    if (chars > room) break;
     accepted.push({ seq, turnId: payload.turnId, edited: payload.edited, ...message });
   }
   return accepted;
-}
-
-/** What messages join. */
-interface JoinedTo {
-  payload: TurnPayload;
-  /** Length of its text so far. */
-  used: number;
-  folder: string;
-  signal: AbortSignal;
 }
 
 function isSameKind(a: TurnPayload, b: TurnPayload): boolean {

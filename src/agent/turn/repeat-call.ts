@@ -64,8 +64,8 @@ export async function prepareRepeat(
 }
 
 /**
- * True for an answer with neither text nor calls that is to be requested again: once, before its user is told. Then it is
- * dropped. A turn that may stay silent has said so with an empty answer.
+ * True for an answer with neither text nor calls that is to be requested again: once, before its user hears of it. Then it is
+ * dropped. For a turn that may stay silent, an empty answer is silence.
  */
 export function repeatsEmpty(
   turn: Turn,

@@ -9,7 +9,7 @@ import type { AgentShared } from '../deps.ts';
 import { withCallerOptions } from '../model/caller-options.ts';
 import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { LastingNote } from '../../lib/async/lasting-note.ts';
+import { DelayedFlag } from '../../lib/async/delayed-flag.ts';
 import { toGroups } from '../prompt/history.ts';
 import { MAX_RECALLED, memoryPart, type PromptContext } from '../prompt/system-prompt.ts';
 import type { MemoryRecord } from '../../protocol/store/notes.ts';
@@ -34,15 +34,11 @@ import { readMessage, type ReadMessage } from './turn-payload.ts';
 /** A turn of an `in:` lane: its attempt is noted. */
 export type TracedTurn = Turn & { trace: TraceNotes };
 
-/** A head whose payload is checked, and what aborts its turn. */
-export interface CheckedHead {
+/** What a turn starts from. */
+interface Start {
   head: LaneHead;
   payload: TurnPayload;
   signal: AbortSignal;
-}
-
-/** What a turn starts from. */
-interface Start extends CheckedHead {
   opened: OpenedTurn;
   message: ReadMessage;
   burst: InitialInput | undefined;
@@ -56,9 +52,10 @@ interface Start extends CheckedHead {
 export async function startTurn(
   shared: AgentShared,
   afterTurn: AfterTurn,
-  checked: CheckedHead,
+  head: LaneHead,
+  payload: TurnPayload,
+  signal: AbortSignal,
 ): Promise<{ turn: TracedTurn; opened: OpenedTurn } | { waitMs: number }> {
-  const { head, payload, signal } = checked;
   const memoryOwner = memoryOwnerOf(payload.message);
   const openTurn =
     head.opened ?? (await shared.stores.ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
@@ -69,45 +66,34 @@ export async function startTurn(
   const message = readMessage(payload.message, files, openTurn.observed, where);
   const input = signal.aborted
     ? undefined
-    : await collectBurst(shared, head, { payload, message, opened: openTurn, signal });
+    : await collectBurst(shared, head, payload, message, openTurn, signal);
   if (input !== undefined && 'waitMs' in input) return input;
   const place = strictestPlace(payload.message.place, openTurn.surfaces);
-  const recipient = { memoryOwner, place, message: payload.message.content, hasMemories: openTurn.remembers };
-  const promptContext = await loadPromptContext(shared, recipient);
-  const start = {
-    ...checked,
+  // In a group others read the answer.
+  const mayRecall = openTurn.remembers && place !== 'group' && memoryOwner !== 'system';
+  const [bootstrap, facts] = await Promise.all([
+    shared.prompts.bootstrapPrompt(),
+    mayRecall ? recall(shared, memoryOwner, payload.message.content) : [],
+  ]);
+  const untrusted = facts.some((fact) => fact.untrusted);
+  const start: Start = {
+    head,
+    payload,
+    signal,
     opened: openTurn,
     message: input?.combined ?? message,
     burst: input,
-    promptContext,
+    promptContext: { ...bootstrap, memory: memoryPart(facts), untrusted },
   };
   return { turn: await turnOf(shared, start), opened: openTurn };
 }
 
-/** The user who is answered. */
-export interface Recipient {
-  /** The owner of their memories. */
-  memoryOwner: string;
-  place: 'private' | 'group';
-  /** The text of their message. */
-  message: string;
-  /** True when memories about them are stored. */
-  hasMemories: boolean;
-}
-
-/** Loads the prompt context. Never throws: a turn without memories is better than none. */
-async function loadPromptContext(shared: AgentShared, recipient: Recipient): Promise<PromptContext> {
-  const [files, facts] = await Promise.all([shared.prompts.bootstrapPrompt(), recall(shared, recipient)]);
-  return { ...files, memory: memoryPart(facts), untrusted: facts.some((fact) => fact.untrusted) };
-}
-
-/** The memories for the prompt; none in a group, where others read the answer. */
+/** The memories for the prompt. Throws no `GatewayError`: a turn without memories is better than none. */
 async function recall(
   { stores: { memories }, log }: AgentShared,
-  recipient: Recipient,
+  memoryOwner: string,
+  message: string,
 ): Promise<MemoryRecord[]> {
-  const { memoryOwner, place, message, hasMemories } = recipient;
-  if (!hasMemories || place === 'group' || memoryOwner === 'system') return [];
   try {
     return await memories.recall(memoryOwner, message, MAX_RECALLED);
   } catch (error) {
@@ -208,8 +194,8 @@ function progressOf({
 }
 
 /** Makes the note for the turn, or the background subagent, of this head. */
-export function notedWaits({ stores: { lanes }, log }: AgentShared, head: LaneHead): LastingNote {
-  return new LastingNote({
+export function notedWaits({ stores: { lanes }, log }: AgentShared, head: LaneHead): DelayedFlag {
+  return new DelayedFlag({
     clock: systemClock,
     afterMs: waitNotedAfterMs(head),
     write: (isWaiting) => lanes.noteWaiting(head, isWaiting),

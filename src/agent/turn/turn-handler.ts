@@ -18,7 +18,7 @@ import type { AgentShared, CurrentShared, Emit } from '../deps.ts';
 import type { LiveTurn, LiveTurnStart } from '../../protocol/delivery.ts';
 import type { Compressor } from '../after-turn/compressor.ts';
 import { type AfterTurn, endedTurn } from '../after-turn/after-turn.ts';
-import { deliveryOf, deliveryWithFiles, elsewhereOf, endElsewhere } from './answer-delivery.ts';
+import { deliveryOf, deliveryWithFiles, elsewhereOf, mirrorAnswer } from './answer-delivery.ts';
 import { announceDecision, parkForCaller, parkTurn } from './parking.ts';
 import { cancelPlan, cancelReason, isOpenPlan } from '../../protocol/agent/plan.ts';
 import { textRef } from '../../protocol/texts/say.ts';
@@ -31,7 +31,7 @@ import { recordUnreported, type Turn, usageOf } from './turn-state.ts';
 import { startTurn, type TracedTurn } from './start-turn.ts';
 
 /** Work before and after each turn of a session. */
-export interface AroundTurn {
+export interface TurnHooks {
   compressor: Compressor;
   afterTurn: AfterTurn;
 }
@@ -43,23 +43,23 @@ export interface TurnShared {
 }
 
 /** Creates the handler of `in:` lanes. Errors of the model and of tools end the turn with a text; `StoreError`s go to the bus. */
-export function createTurnHandler(shared: TurnShared, aroundTurn: AroundTurn): LaneHandler {
+export function createTurnHandler(shared: TurnShared, hooks: TurnHooks): LaneHandler {
   return {
-    handle: (head, signal) => handleTurn(shared, aroundTurn, head, signal),
+    handle: (head, signal) => handleTurn(shared, hooks, head, signal),
     onDeadLetter: (head, error) => endDeadLetter(shared.planned(), head, error),
   };
 }
 
 async function handleTurn(
   { planned, unplanned }: TurnShared,
-  workers: AroundTurn,
+  hooks: TurnHooks,
   head: LaneHead,
   signal: AbortSignal,
 ): Promise<LaneOutcome> {
   const payload = readTurnPayload(head.payload);
   if (payload instanceof GatewayError) throw payload;
   const shared = payload.entry === 'run' ? unplanned() : planned();
-  const start = await startTurn(shared, workers.afterTurn, { head, payload, signal });
+  const start = await startTurn(shared, hooks.afterTurn, head, payload, signal);
   if ('waitMs' in start) return { kind: 'released', delayMs: start.waitMs };
   const { turn, opened: openTurn } = start;
   const emitter = shared.chats.events.turn({
@@ -75,13 +75,13 @@ async function handleTurn(
     await announceDecision(shared, turn, emitter);
     const { surfaces } = openTurn;
     if (surfaces.length > 0)
-      await shared.chats.askedElsewhere({ turnId: turn.turnId, surfaces, message: payload.message });
+      await shared.chats.mirrorQuestion({ turnId: turn.turnId, surfaces, message: payload.message });
     const open = liveOpener(shared, turn, head, payload, openTurn);
     const output = openLiveOutput(turn, open, emitter);
     let result: OutputResult;
     let counts: LiveCounts | undefined;
     try {
-      const options = optionsOf(workers, turn, payload);
+      const options = optionsOf(hooks, turn, payload);
       result = output.finish(await runTurn(shared, turn, options, output.emit));
       const { unsaid = '' } = result;
       if (unsaid !== '') turn.log.info({ unsaid }, 'silent_answer');
@@ -93,7 +93,7 @@ async function handleTurn(
     const step = await commit(shared, turn, result, trace, output.shownOn());
     emitter.emit({ type: 'turn_ended', reason: result.reason });
     endTrace(shared, turn, trace, true);
-    workers.afterTurn.start(endedTurn(turn, { ...result, title: openTurn.session.title }));
+    hooks.afterTurn.start(endedTurn(turn, { ...result, title: openTurn.session.title }));
     return { kind: 'finished', step };
   } catch (error) {
     return await leaveTurn(shared, turn, emitter, error);
@@ -110,7 +110,7 @@ const PLANNING: Record<TurnPayload['entry'], TurnOptions['planning']> = {
 };
 
 function optionsOf(
-  { compressor, afterTurn }: AroundTurn,
+  { compressor, afterTurn }: TurnHooks,
   turn: TracedTurn,
   { entry }: TurnPayload,
 ): TurnOptions {
@@ -173,7 +173,7 @@ async function commit(
     // A silent turn leaves nothing in the model's context, unless its journal has begun.
     entries: result.silent && fresh.includes(turn.rows.user) ? [] : fresh,
     outbound,
-    elsewhere: otherDeliveries && (await endElsewhere(shared, turn.surfaces, otherDeliveries, shownOn)),
+    elsewhere: otherDeliveries && (await mirrorAnswer(shared, turn.surfaces, otherDeliveries, shownOn)),
   });
 }
 

@@ -17,7 +17,7 @@ import type { ContextSize } from '../prompt/context-window.ts';
 import type { PromptContext } from '../prompt/system-prompt.ts';
 import type { ContextRow, Group } from '../prompt/history.ts';
 import type { PreparedProfile } from '../prompt/prepared-profile.ts';
-import type { LastingNote } from '../../lib/async/lasting-note.ts';
+import type { DelayedFlag } from '../../lib/async/delayed-flag.ts';
 import { Reply } from './reply.ts';
 import type { TraceNotes } from './trace-notes.ts';
 import type { TurnRows } from './turn-rows.ts';
@@ -120,7 +120,7 @@ export interface TurnAttempt {
   /** Like `signal`, but lets a tool finish on shutdown: a tool cut short is worse than a slow shutdown. */
   toolSignal: AbortSignal;
   /** Notes in the lane that the turn only waits for a place at its model's server; undefined where others work under the same head. */
-  waits?: LastingNote | undefined;
+  waits?: DelayedFlag | undefined;
   /** What this attempt does; undefined in a subagent. */
   trace?: TraceNotes | undefined;
   /** Starts subagents; undefined in a subagent. */

@@ -5,7 +5,7 @@ import type { Button, OutboundMessage, Place, SentMessage } from '../../protocol
 import { type LaneHead, waitNotedAfterMs } from '../../protocol/store/lanes.ts';
 import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
 import type { Say } from '../../protocol/texts/say.ts';
-import { LastingNote } from '../../lib/async/lasting-note.ts';
+import { DelayedFlag } from '../../lib/async/delayed-flag.ts';
 import type { DeliveryContext } from '../context.ts';
 import type { CallTarget, Scheduler } from '../rate/scheduler.ts';
 import { nonceOf } from './part-notes.ts';
@@ -329,7 +329,7 @@ export function finalCalls(
   head: LaneHead,
   signal: AbortSignal,
 ): FinalCall {
-  const waits = new LastingNote({
+  const waits = new DelayedFlag({
     clock,
     afterMs: waitNotedAfterMs(head),
     write: (isWaiting) => lanes.noteWaiting(head, isWaiting),

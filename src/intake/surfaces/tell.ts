@@ -12,7 +12,7 @@ import type { Ledger } from '../../protocol/store/ledger.ts';
 import type { DropSurface, SurfaceEnd, SurfaceStore } from '../../protocol/sessions/surfaces.ts';
 import { type PersonLanguages, recipientOf } from '../../protocol/texts/languages.ts';
 import type { Say } from '../../protocol/texts/say.ts';
-import type { AskedElsewhere } from '../../protocol/delivery.ts';
+import type { MirrorQuestion } from '../../protocol/delivery.ts';
 import { escapeMarkdown } from '../../lib/markdown/references.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import { type LabelOf, networkOf, plainName, whereOf } from './surface-text.ts';
@@ -61,8 +61,8 @@ export async function tell(
 /** Longest part of a question that is repeated, in UTF-16 units. */
 const MAX_REPEATED = 300;
 
-/** Makes `AskedElsewhere`. The lane of each chat keeps it before the answer, and its key makes a repeat a no-op. */
-export function createMirrorQuestion(chats: ChatWriter, labelOf: LabelOf): AskedElsewhere {
+/** Makes `MirrorQuestion`. The lane of each chat keeps it before the answer, and its key makes a repeat a no-op. */
+export function createMirrorQuestion(chats: ChatWriter, labelOf: LabelOf): MirrorQuestion {
   return async ({ turnId, surfaces, message }) => {
     // No one asked for what a schedule or a subagent started.
     if (message.channel === 'system') return;

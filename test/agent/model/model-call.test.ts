@@ -1,9 +1,11 @@
 /** One streaming call: the order of its events, and that they add up to the answer. */
 import { expect, it } from 'vitest';
 import { MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../../../src/agent/deps.ts';
-import { type EstimatedRequest, type ModelCall, streamAnswer } from '../../../src/agent/model/model-call.ts';
+import { type ModelCall, streamAnswer } from '../../../src/agent/model/model-call.ts';
 import { Reply } from '../../../src/agent/turn/reply.ts';
 import { ProviderError } from '../../../src/protocol/errors.ts';
+import { sayFrom } from '../../../src/protocol/texts/say.ts';
+import GERMAN from '../../../src/settings/languages/de.json' with { type: 'json' };
 import type { EventBody } from '../../../src/protocol/event.ts';
 import { collectChat } from '../../fakes/agent/collect-chat.ts';
 import type { ChatChunk, ChatRequest, LLMResponse } from '../../../src/protocol/agent/provider.ts';
@@ -19,7 +21,7 @@ import {
 const REQUEST: ChatRequest = { model: 'm', messages: [], contextWindow: 1_024 };
 const thinks = (...deltas: string[]): ChatChunk[] => deltas.map((delta) => ({ type: 'thinking', delta }));
 
-const ESTIMATED: EstimatedRequest = { request: REQUEST, promptTokens: 12 };
+const PROMPT_TOKENS = 12;
 
 function callOf(step: ScriptStep, reply = new Reply()): ModelCall {
   return {
@@ -38,7 +40,12 @@ async function play(
 ): Promise<{ events: EventBody[]; answer?: LLMResponse; error?: unknown }> {
   const events: EventBody[] = [];
   try {
-    const answer = await streamAnswer(callOf(step, reply), ESTIMATED, (event) => void events.push(event));
+    const answer = await streamAnswer(
+      callOf(step, reply),
+      REQUEST,
+      PROMPT_TOKENS,
+      (event) => void events.push(event),
+    );
     return { events, answer };
   } catch (error) {
     return { events, error };
@@ -67,7 +74,7 @@ it('emits a notice with the number of calls ahead while it waits in the queue', 
   const noticed = Promise.withResolvers<void>();
   const events: EventBody[] = [];
   const call = callOf({ ...says('Now.'), ahead: 3, before: () => place.promise });
-  const answer = streamAnswer(call, ESTIMATED, (event) => {
+  const answer = streamAnswer(call, REQUEST, PROMPT_TOKENS, (event) => {
     events.push(event);
     if (event.type === 'notice') noticed.resolve();
   });
@@ -79,6 +86,14 @@ it('emits a notice with the number of calls ahead while it waits in the queue', 
   place.resolve();
   await answer;
   expect(events.slice(2)).toEqual([{ type: 'stream_chunk', msgId: 'm1', delta: 'Now.' }]);
+});
+
+it('says that it waits in the language of the person who is answered', async () => {
+  const call = callOf({ ...says('Jetzt.'), ahead: 0 });
+  const events: EventBody[] = [];
+  const german: ModelCall = { ...call, say: sayFrom('de', GERMAN) };
+  await streamAnswer(german, REQUEST, PROMPT_TOKENS, (event) => void events.push(event));
+  expect(events).toContainEqual({ type: 'notice', code: 'model_busy', text: GERMAN['turn.busy_next'] });
 });
 
 it('finds tool calls in any chunk, not just the last (N-50)', async () => {

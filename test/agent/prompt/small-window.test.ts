@@ -36,11 +36,7 @@ function notesOf(clock = { now: 0 }) {
     const schemas = offers ? prepared.schemas : [];
     const start = { system: { content: '', tokens: 0 }, tools: { schemas, tokens: 0, hidden } };
     const fitted = { messages: [], tokens: 0, parts: { ...parts, history: 100 - history } };
-    notices.note(
-      partialTurn(turn),
-      { model: 'm', window: 4_096, start, fitted },
-      (event) => void events.push(event),
-    );
+    notices.note(partialTurn(turn), 'm', 4_096, start, fitted, (event) => void events.push(event));
     return events.map((event) => (event.type === 'notice' ? event.text : event.type));
   };
 }

@@ -200,7 +200,7 @@ export class TurnScenario {
           },
         },
         post: async () => ({ kind: 'foreign' }),
-        askedElsewhere: async () => undefined,
+        mirrorQuestion: async () => undefined,
         languages: builtInLanguages,
       },
       background: {

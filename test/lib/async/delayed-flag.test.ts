@@ -1,13 +1,13 @@
 /** A state is written once it has lasted for the given time, and its end only after its beginning. */
 import { expect, it } from 'vitest';
-import { LastingNote } from '../../../src/lib/async/lasting-note.ts';
+import { DelayedFlag } from '../../../src/lib/async/delayed-flag.ts';
 import { FakeClock } from '../../fakes/clock.ts';
 
 function build(write: (holds: boolean) => Promise<void> = async () => undefined) {
   const clock = new FakeClock();
   const written: boolean[] = [];
   const failures: unknown[] = [];
-  const note = new LastingNote({
+  const note = new DelayedFlag({
     clock,
     afterMs: 1_000,
     write: (holds) => {

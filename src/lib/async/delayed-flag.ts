@@ -1,7 +1,7 @@
 /** Records a state only once it lasts: a short one costs no write. */
 import type { Clock } from '../clock.ts';
 
-export interface LastingNoteOptions {
+export interface DelayedFlagOptions {
   clock: Clock;
   /** How long the state must last before it is written, in milliseconds; 0 = it is written at once. */
   afterMs: number;
@@ -11,13 +11,13 @@ export interface LastingNoteOptions {
   onFailed: (error: unknown) => void;
 }
 
-export class LastingNote {
-  readonly #options: LastingNoteOptions;
+export class DelayedFlag {
+  readonly #options: DelayedFlagOptions;
   #cancel: (() => void) | undefined;
   /** The write of the start; undefined while nothing of the state is written. */
   #written: Promise<void> | undefined;
 
-  constructor(options: LastingNoteOptions) {
+  constructor(options: DelayedFlagOptions) {
     this.#options = options;
   }
 
