@@ -71,7 +71,6 @@ export class MutedNotice {
   readonly #rest: DiscordRest;
   readonly #log: Log;
   readonly #languages: ChannelLanguages;
-  /** The newest question in each channel. */
   readonly #questions = new Recent<Question>(Number.POSITIVE_INFINITY, MAX_QUESTIONS, () => 0);
 
   constructor(rest: DiscordRest, log: Log, languages: ChannelLanguages) {

@@ -26,7 +26,6 @@ export function questionReactions(
   self: () => Promise<string>,
   monotonicMs: () => number,
 ): SingleReactions {
-  /** Event ids by question and emoji. */
   const reactionIds = new Recent<string>(REMEMBERED_MS, MAX_REACTIONS, monotonicMs);
   const add = async (question: AskedQuestion, emoji: string): Promise<void> => {
     checkPlace(question);

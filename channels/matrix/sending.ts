@@ -23,7 +23,6 @@ const Sent = z.object({ event_id: z.string() });
 export class Sending {
   readonly #client: MatrixClient;
   readonly #replacements: Replacements;
-  /** Event ids by transaction id. */
   readonly #sent: Recent<string>;
 
   constructor(client: MatrixClient, replacements: Replacements, monotonicMs: () => number) {

@@ -35,9 +35,7 @@ interface TokenUse {
   messages: Bucket;
   /** Sessions that may have a running turn, with the newest turn of each. */
   turns: Map<SessionKey, string>;
-  /** Completions without a session that run. */
   calls: number;
-  /** Sessions that are being made. */
   making: Set<SessionKey>;
 }
 
@@ -48,7 +46,6 @@ export class TokenLimits {
   readonly #monotonicNow: () => number;
   readonly #tokens = new Map<string, TokenUse>();
   readonly #known: Recent<true>;
-  /** Files that arrive now, by token. */
   readonly #uploads = new Map<string, number>();
   /** The newest query to the store about turns, and the one queued behind it. */
   #asked: Promise<void> = Promise.resolve();
