@@ -1,12 +1,13 @@
 /** What `parley doctor` asks Discord about the bot: its token, the Message Content Intent, and the sessions left today. Changes nothing. */
 import { Routes } from 'discord.js';
 import { z } from 'zod';
+import { findingsOn } from '../../src/protocol/channel-parts.ts';
 import { toGatewayError } from '../../src/protocol/errors.ts';
 import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
 import { isTextAllowed, readGateway } from './gateway/shard.ts';
 import { DiscordRest } from './rest.ts';
 
-const SUBJECT = 'Discord';
+const finding = findingsOn('Discord');
 /** Fewer sessions left than this get a warning. */
 const FEW_SESSIONS = 50;
 
@@ -23,7 +24,7 @@ export async function check(
     const hasIntent = await isTextAllowed(rest, signal);
     const { limit } = await readGateway(rest, signal);
     return [
-      { subject: SUBJECT, level: 'ok', text: `The token belongs to ${username}.` },
+      finding('ok', `The token belongs to ${username}.`),
       intentFinding(hasIntent),
       ...(limit.remaining < FEW_SESSIONS ? [sessionsFinding(limit)] : []),
     ];
@@ -34,25 +35,23 @@ export async function check(
         ? 'set DISCORD_BOT_TOKEN to the token of the Developer Portal (Bot, Reset Token)'
         : 'check whether this machine can reach discord.com';
     const text = code === 'unavailable' ? 'Discord cannot be reached.' : message;
-    return [{ subject: SUBJECT, level: 'error', text, remedy }];
+    return [finding('error', text, remedy)];
   }
 }
 
 function intentFinding(hasIntent: boolean): Finding {
-  if (hasIntent) return { subject: SUBJECT, level: 'ok', text: 'The Message Content Intent is on.' };
-  return {
-    subject: SUBJECT,
-    level: 'warning',
-    text: 'The Message Content Intent is off: in servers the bot reads only messages that mention it.',
-    remedy: 'switch it on in the Developer Portal (Bot, Privileged Gateway Intents), then restart',
-  };
+  if (hasIntent) return finding('ok', 'The Message Content Intent is on.');
+  return finding(
+    'warning',
+    'The Message Content Intent is off: in servers the bot reads only messages that mention it.',
+    'switch it on in the Developer Portal (Bot, Privileged Gateway Intents), then restart',
+  );
 }
 
 function sessionsFinding({ total, remaining }: { total: number; remaining: number }): Finding {
-  return {
-    subject: SUBJECT,
-    level: 'warning',
-    text: `Of ${total} connections a day, ${remaining} are left: something reconnects again and again.`,
-    remedy: 'see the log; does another program use this token?',
-  };
+  return finding(
+    'warning',
+    `Of ${total} connections a day, ${remaining} are left: something reconnects again and again.`,
+    'see the log; does another program use this token?',
+  );
 }

@@ -8,7 +8,6 @@ import { Attachment, type MessagePlace, readReference } from './receiving/messag
 import { rateLimited } from './errors.ts';
 import type { DiscordRest } from './rest.ts';
 
-/** The hosts on which Discord keeps files. */
 const FILE_HOSTS = ['cdn.discordapp.com', 'media.discordapp.net'];
 
 type Answer = Awaited<ReturnType<typeof DefaultRestOptions.makeRequest>>;
@@ -82,7 +81,6 @@ export class FileDownload {
     return protocol === 'https:' && FILE_HOSTS.includes(host);
   }
 
-  /** The message's current link to the same file. */
   async #freshLink(old: URL, { channelId, messageId }: MessagePlace, signal: AbortSignal): Promise<URL> {
     const answer = await this.#rest
       .get(Routes.channelMessage(channelId, messageId), `message ${channelId}`, signal)

@@ -75,7 +75,6 @@ class DiscordChannel implements Channel {
   readonly download: NonNullable<Channel['download']>;
   readonly react: NonNullable<Channel['react']>;
   readonly interactions: InteractionEndpoint;
-  /** By shard number. */
   readonly #receiving = new Map<number, Receiving>();
   #botId: string | undefined;
 
@@ -221,7 +220,7 @@ function rateOf(config: DiscordConfig, { chatId, threadId }: Place, token: strin
 /** From best to worst. */
 const STATES: readonly ChannelHealth['state'][] = ['up', 'starting', 'degraded', 'dead'];
 
-/** The state of all shards that this process holds; shards that it has given away do not count. */
+/** The state of all shards that this process holds; those that other processes hold do not count. */
 function worstOf(shards: readonly ChannelHealth[]): ChannelHealth {
   const [worst] = shards
     .filter(({ state }) => state !== 'off')

@@ -29,7 +29,6 @@ const ADDRESS = new RegExp(
   'g',
 );
 
-/** The context of a node during rendering. */
 interface Scope {
   /** False: only the text, without markup. */
   markup: boolean;
@@ -37,7 +36,6 @@ interface Scope {
   open: readonly string[];
   /** Inside a list or a quote, where Discord has no headings. */
   inner: boolean;
-  /** The number of nodes around this one. */
   depth: number;
 }
 

@@ -13,7 +13,6 @@ const TOKEN_MS = 15 * 60_000;
 /** Wait before retrying an edit if another process may still be acknowledging the command. */
 const RETRY_MS = 1_000;
 
-/** Identifies a command in calls to Discord. */
 interface Handle {
   interactionToken: string;
   applicationId: string;

@@ -16,7 +16,6 @@ import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { stripEnd } from '../../src/lib/text.ts';
 import { BAD_TOKEN, fromTooMany, lacksPermission, rateLimited, toChannelError } from './errors.ts';
 
-/** Discord's own API, without a version. */
 const OFFICIAL_ROOT = 'https://discord.com/api';
 
 /** Whether Discord really refuses the bot token: a single 401 proves nothing, and a storm of them would get the address banned. */
@@ -193,12 +192,10 @@ export interface RestCall {
   signal?: AbortSignal | undefined;
 }
 
-/** The library's clients. */
 interface Clients {
   bot: REST;
   /** Calls with an interaction token are exempt from the limit that the library enforces for all calls. */
   interactions: REST;
-  /** For files, which take longer. */
   uploads: REST;
 }
 

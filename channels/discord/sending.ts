@@ -21,7 +21,6 @@ const NONCE_LENGTH = 24;
 export const MAX_GUEST_CHATS = 1_000;
 const GUEST_MS = 15 * 60_000;
 
-/** Buttons in one row. */
 const MAX_ROW = 5;
 
 /**

@@ -78,7 +78,6 @@ export class WrongTokens {
     return new HttpError(429, 'too_many_attempts', text, { retryAfterMs });
   }
 
-  /** Number of addresses remembered. */
   get size(): number {
     return this.#buckets.size;
   }

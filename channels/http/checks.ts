@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { BlockList, createServer, isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { findingsOn } from '../../src/protocol/channel-parts.ts';
 import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
 
 /** Addresses that mean all interfaces; this machine reaches itself by loopback. */
 const ANY = new Set(['0.0.0.0', '::']);
 
-function finding(level: Finding['level'], text: string, remedy?: string): Finding {
-  return { subject: 'Port', level, text, ...(remedy !== undefined && { remedy }) };
-}
+const finding = findingsOn('Port');
 
 /** Opens the port briefly unless a gateway holds it. Never throws. */
 export async function portFindings(
@@ -94,13 +93,11 @@ export function proxyFindings(trustedProxies: readonly string[]): Finding[] {
     if (isOne || isPrivate) return [];
     const who = prefix === 0 ? 'everyone' : 'machines on the Internet';
     return [
-      {
-        subject: 'Proxies',
-        level: 'warning',
-        text: `channels.http.trustedProxies has ${network}: ${who} may name any client address, and where proxySignIn is set sign in as anybody.`,
-        remedy:
-          'list the addresses of your proxies alone, such as 127.0.0.1, and make sure that no one else can reach the port',
-      },
+      findingsOn('Proxies')(
+        'warning',
+        `channels.http.trustedProxies has ${network}: ${who} may name any client address, and where proxySignIn is set sign in as anybody.`,
+        'list the addresses of your proxies alone, such as 127.0.0.1, and make sure that no one else can reach the port',
+      ),
     ];
   });
 }

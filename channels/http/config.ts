@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { isNetwork } from './limits/client-address.ts';
 
-/** A limit of a token or an address. */
 const limit = (fallback: number, meaning: string) =>
   z.int().min(1).max(1_000_000).default(fallback).describe(meaning);
 

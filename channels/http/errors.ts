@@ -206,7 +206,6 @@ function typeOf(status: number): string {
   return status >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
-/** `Retry-After` in whole seconds. */
 function retryAfter(error: HttpError): string {
   return String(Math.max(1, Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)));
 }
@@ -227,7 +226,6 @@ export function answerError(error: HttpError, path = ''): Response {
   });
 }
 
-/** Headers of an error answer. */
 function errorHeaders(error: HttpError): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' };
   if (error.status === 401) headers['www-authenticate'] = 'Bearer';

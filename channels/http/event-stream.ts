@@ -43,7 +43,6 @@ export class EventStream {
   readonly #outgoing: ServerResponse;
   readonly #format: StreamFormat;
   readonly #flushSoon: (stream: EventStream) => void;
-  /** Frames not written yet. */
   #pending = '';
   /** The body is sent in HTTP chunks, which `encode` makes. */
   #chunked = false;
@@ -174,7 +173,6 @@ export class EventFrames {
     return lastFrame;
   }
 
-  /** The event alone, as JSON. */
   jsonOf(event: AgentEvent): string {
     if (event === lastEvent) return lastJson;
     lastJson = sseId(event) !== undefined && isDelta(event) ? this.#deltaJson(event) : JSON.stringify(event);

@@ -86,7 +86,6 @@ export function create(config: HttpConfig, deps: HttpDeps, clock: Clock = system
   };
 }
 
-/** A listening server, and what belongs to it. */
 interface Running {
   server: Server;
   streams: OpenStreams;
@@ -137,7 +136,6 @@ function prepare(config: HttpConfig, deps: HttpDeps, clock: Clock): (receive: Re
   };
 }
 
-/** Listens, and answers from then on. */
 async function serve(
   config: HttpConfig,
   deps: HandlerDeps,

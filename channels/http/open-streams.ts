@@ -19,14 +19,12 @@ export interface KeptStream {
   flush(): void;
   /** Pings a silent reader, and disconnects one that has read nothing for too long. */
   maintain(now: number): void;
-  /** Closes the connection. */
   cut(): void;
 }
 
 /** All open streams of this channel; timers maintain them and check their tokens. */
 export class OpenStreams {
   readonly #streams = new Set<KeptStream>();
-  /** Open streams by token. */
   readonly #counts = new Map<string, number>();
   readonly #recheck: Recheck;
   readonly #perToken: number;

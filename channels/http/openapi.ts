@@ -6,7 +6,6 @@ import { errorJson, ollamaErrorJson } from './wire.ts';
 
 type Json = Record<string, unknown>;
 
-/** A kind of event with its envelope. */
 function describedEvent({ shape, description = '' }: (typeof EVENTS)[number]) {
   const { type, ...fields } = shape;
   return z.looseObject({ type, ...ENVELOPE, ...fields }).describe(description);
@@ -120,7 +119,6 @@ function failures(path: string): Json {
 
 const TEXTS = { text: { type: 'string' }, bytes: { type: 'string', format: 'binary' } };
 
-/** The content of the usual answer. */
 function contentOf(answer: Route['answer'], schemas: Json): Json {
   switch (answer) {
     case 'nothing':

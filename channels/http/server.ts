@@ -13,7 +13,6 @@ import {
 import { answerError, errorBody, HttpError, sendError } from './errors.ts';
 import { ClosingResponse } from './limits/bodies.ts';
 
-/** Interval of Node's check for slow requests. */
 const TIMEOUT_CHECK_MS = 1_000;
 /** A caller's own id for a request, which is returned: safe in a log and in a header. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
@@ -60,7 +59,6 @@ export function makeServer(fetch: Parameters<typeof getRequestListener>[0]): Ser
   return server;
 }
 
-/** The route of WebSockets. */
 const WEBSOCKET_PATH = '/v1/ws';
 
 function isWebSocketRequest({ headers, url = '' }: IncomingMessage): boolean {

@@ -73,7 +73,6 @@ export class TurnFeed {
   #hasSideCalls = false;
   /** Text the reader already has; it cannot be taken back. */
   #sent = '';
-  /** Usage of the answer's own calls. */
   #usage: Usage = NO_USAGE;
   /** The part of a continued turn that its reader received in an earlier answer. */
   #before = NOTHING_YET;

@@ -243,12 +243,12 @@ export function wireApproval(record: ApprovalRecord) {
   return { id, session, turnId, ...call, plan: record.plan ?? null, mayAlways, userId, createdAt, expiresAt };
 }
 
-/** The rule, without the digest it is found by. */
+/** The rule, without the digest under which it is stored. */
 export function wireRule({ usedAt, createdName, ...rule }: ApprovalRule) {
   return { ...rule, createdName: createdName ?? null, usedAt: usedAt ?? null };
 }
 
-/** The schedule, its timing with the fields it was created with. */
+/** The schedule, with the fields that it was created with. */
 export function wireSchedule(schedule: ScheduleRecord) {
   const { id, session, address, task, timing, nextAt, lastAt, createdAt } = schedule;
   return { id, session, address, task, timing, nextAt: nextAt ?? null, lastAt: lastAt ?? null, createdAt };
@@ -275,7 +275,7 @@ export function wirePlan({ plan, session, turnId, createdAt, updatedAt }: PlanRe
   return { plan: { ...plan, version: versionOf(plan) }, session, turnId, createdAt, updatedAt };
 }
 
-/** What became of a turn; the prompt of its newest model call only if it is requested. */
+/** The state of a turn; the prompt of its newest model call only on request. */
 export function wireTrace({ prompt, reason, cost, ...fields }: TurnExplanation, withPrompt: boolean) {
   return {
     ...fields,

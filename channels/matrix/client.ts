@@ -35,7 +35,6 @@ class LostAnswer extends Error {}
 
 const Body = z.object({ errcode: z.string(), retry_after_ms: z.number().optional().catch(undefined) });
 
-/** Errors that say that the token is invalid. */
 const TOKEN_ERRORS = new Set(['M_UNKNOWN_TOKEN', 'M_MISSING_TOKEN', 'M_USER_DEACTIVATED', 'M_USER_LOCKED']);
 
 const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string | TextRef]>> = {
@@ -256,7 +255,6 @@ export function errcodeOf(error: unknown): string | undefined {
   return cause instanceof Refusal ? cause.errcode : undefined;
 }
 
-/** True if the token of the call is refused. */
 function isTokenError(error: unknown): boolean {
   return TOKEN_ERRORS.has(errcodeOf(error) ?? '');
 }

@@ -9,7 +9,6 @@ import { escapeHtml, joined, type Piece, render, textPiece, wrapped } from './re
 import { withoutVariant } from './inbound.ts';
 import { EVENT_ID, ROOM_ID } from './events.ts';
 
-/** The field of an event's content that holds its buttons. */
 const BUTTONS = 'parley.buttons';
 /** Numbers that are available as reactions. */
 const KEYS = ['1⃣', '2⃣', '3⃣', '4⃣', '5⃣', '6⃣', '7⃣', '8⃣', '9⃣', '🔟'];

@@ -144,7 +144,7 @@ export function readEvent(value: unknown): RawEvent | undefined {
   return event.safeParse(value).data;
 }
 
-/** Undefined for an event that is not a message, or that was redacted. */
+/** Undefined for an event that is no message, or was redacted. */
 export function readMessage(raw: RawEvent): RawMessage | undefined {
   const message = messageIn(raw);
   const { data } = content.safeParse(message);

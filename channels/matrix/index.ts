@@ -20,13 +20,11 @@ import { Sending } from './sending.ts';
 
 /** Settings of the channel, checked by its manifest. */
 export interface MatrixConfig extends ShowingSettings {
-  /** Address of the homeserver. */
   url: string | undefined;
   /** Secret. */
   token: string;
   /** Maximum burst of events of the account. */
   accountBurst: number;
-  /** Events of the account. */
   eventsPerSecond: PaceSettings;
 }
 
@@ -48,7 +46,6 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
   const replacements = new Replacements(client, monotonicMs);
   const sending = new Sending(client, replacements, monotonicMs);
   let receiving: Receiving | undefined;
-  /** The bot's id, once it has been requested. */
   let id: string | undefined;
   const self = async (): Promise<string> => (id ??= await whoAmI(client));
   const reactions = questionReactions(client, sending, self, monotonicMs);

@@ -99,14 +99,13 @@ async function enterOrLeave(client: MatrixClient, roomId: string, act: 'join' | 
   await client.call('POST', pathOf(CLIENT, 'rooms', roomId, act), { body, silenceMs: JOIN_MS, limit: act });
 }
 
-/** Whether anyone may invite the bot there. */
 async function mayInvite({ gateway, access }: ReceivingParts, roomId: string, isDirect: boolean) {
   // Strangers get their code in the room itself.
   if (isDirect) return access()?.dm === 'pairing';
   return (await gateway.groups('matrix')).includes(roomId);
 }
 
-/** True for what other rooms suffer from, too. */
+/** True for failures that affect other rooms as well. */
 function isWorthRetry(error: unknown): boolean {
   return !(error instanceof ChannelError) || ['rate_limited', 'unauthorized'].includes(error.code);
 }

@@ -150,7 +150,6 @@ const Predecessor = z.object({
 /** The content of a tombstone. */
 export interface NamedRoom {
   roomId: string;
-  /** The author of the tombstone. */
   by: string;
 }
 
@@ -211,7 +210,6 @@ export class Replacements {
     return Predecessor.safeParse(await this.#state(roomId, 'm.room.create', '')).data;
   }
 
-  /** The last room in a chain of replacements. */
   async #last(roomId: string): Promise<string> {
     let last = roomId;
     for (let move = 0; move < MAX_MOVES; move += 1) {

@@ -58,7 +58,6 @@ export interface ReceivingParts extends ChannelDeps {
   sending: Sending;
   replacements: Replacements;
   reactions: SingleReactions;
-  /** The id of the bot. */
   self: string;
   timing: MatrixTiming;
 }

@@ -1,10 +1,11 @@
 /** What `parley doctor` asks Slack about the bot: its tokens and its scopes. Changes nothing. */
 import { z } from 'zod';
+import { findingsOn } from '../../src/protocol/channel-parts.ts';
 import { toGatewayError } from '../../src/protocol/errors.ts';
 import type { Finding } from '../../src/protocol/channel.ts';
 import { SlackApi } from './web-api.ts';
 
-const SUBJECT = 'Slack';
+const finding = findingsOn('Slack');
 
 /** Scopes that features depend on, and which feature fails without each. */
 const SCOPES: Readonly<Record<string, string>> = {
@@ -22,7 +23,7 @@ const SCOPES: Readonly<Record<string, string>> = {
   'files:write': 'send files',
   commands: 'offer the command /parley',
   'reactions:read': 'see reactions that end an answer',
-  'reactions:write': 'show at a question what becomes of it',
+  'reactions:write': 'show the state of a question by a reaction',
 };
 
 const Tested = z.object({
@@ -43,16 +44,20 @@ export async function check(
       const answer = await apiWith(token).call('auth.test', {});
       const { user, team, response_metadata: metadata } = Tested.parse(answer);
       const name = `The token belongs to ${user ?? 'the bot'} in the workspace ${team ?? ''}.`;
-      return [{ subject: SUBJECT, level: 'ok', text: name }, ...scopesFinding(metadata?.scopes)];
+      return [finding('ok', name), ...scopesFinding(metadata?.scopes)];
     },
     'set SLACK_BOT_TOKEN to the Bot User OAuth Token (OAuth & Permissions)',
     'The bot token is refused.',
   );
-  if (appToken === undefined) return [...bot, noAppToken()];
+  if (appToken === undefined) {
+    const text = 'SLACK_APP_TOKEN is not set: no messages arrive.';
+    const remedy = 'set it to an App-Level Token with connections:write (Basic Information)';
+    return [...bot, finding('error', text, remedy)];
+  }
   const app = await findingsOf(
     async () => {
       await apiWith(appToken).call('apps.connections.open', {});
-      return [{ subject: SUBJECT, level: 'ok', text: 'Socket Mode is on, and the app token opens it.' }];
+      return [finding('ok', 'Socket Mode is on, and the app token opens it.')];
     },
     'set SLACK_APP_TOKEN to an App-Level Token with connections:write (Basic Information), and switch Socket Mode on',
     'The app token is refused, or Socket Mode is off.',
@@ -69,13 +74,9 @@ async function findingsOf(
     return await ask();
   } catch (error) {
     const { code } = toGatewayError(error);
-    if (code === 'unavailable' || code === 'rate_limited') {
-      const text = 'Slack cannot be reached.';
-      return [
-        { subject: SUBJECT, level: 'error', text, remedy: 'check whether this machine can reach slack.com' },
-      ];
-    }
-    return [{ subject: SUBJECT, level: 'error', text: refusal, remedy }];
+    if (code === 'unavailable' || code === 'rate_limited')
+      return [finding('error', 'Slack cannot be reached.', 'check whether this machine can reach slack.com')];
+    return [finding('error', refusal, remedy)];
   }
 }
 
@@ -83,18 +84,9 @@ async function findingsOf(
 function scopesFinding(scopes: string[] | undefined): Finding[] {
   if (scopes === undefined) return [];
   const missing = Object.entries(SCOPES).filter(([scope]) => !scopes.includes(scope));
-  if (missing.length === 0) return [{ subject: SUBJECT, level: 'ok', text: 'The bot has all its scopes.' }];
+  if (missing.length === 0) return [finding('ok', 'The bot has all its scopes.')];
   const text = `The bot cannot ${missing.map(([scope, ability]) => `${ability} (${scope})`).join(', ')}.`;
   const remedy =
     'add the scopes (your app at api.slack.com/apps, OAuth & Permissions) and install the app again';
-  return [{ subject: SUBJECT, level: 'warning', text, remedy }];
-}
-
-function noAppToken(): Finding {
-  return {
-    subject: SUBJECT,
-    level: 'error',
-    text: 'SLACK_APP_TOKEN is not set: no messages arrive.',
-    remedy: 'set it to an App-Level Token with connections:write (Basic Information)',
-  };
+  return [finding('warning', text, remedy)];
 }

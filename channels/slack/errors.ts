@@ -29,7 +29,6 @@ export const BAD_APP_TOKEN = textRef('health.app_level_token', {
 const TOKEN_ERRORS =
   /^(invalid_auth|not_authed|account_inactive|token_revoked|token_expired|not_allowed_token_type|no_permission)$/;
 
-/** Error codes and what they mean for the gateway. */
 const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string | TextRef]>> = {
   channel_not_found: [
     'blocked',
@@ -65,7 +64,6 @@ const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string | TextRef]>> =
   no_text: ['rejected', 'Slack does not accept an empty message.'],
 };
 
-/** Temporary errors on Slack's side. */
 const TRANSIENT =
   /^(internal_error|fatal_error|service_unavailable|request_timeout|team_added_to_org|ekm_access_denied)$/;
 

@@ -21,7 +21,6 @@ import {
 import type { Media } from '../../src/protocol/media.ts';
 import { oneLine } from '../../src/lib/text.ts';
 
-/** Kinds of files by media type family. */
 const FAMILIES = ['image', 'audio', 'video'] as const;
 /** Files that are only a line in the message: deleted, too old for the workspace's plan, or stored elsewhere. */
 const WITHOUT_BYTES = new Set(['tombstone', 'hidden_by_limit', 'external']);
@@ -188,7 +187,6 @@ function sharedIn(
   return { shared: [], quoted: boundQuote({ text: first.text, by, media: [], author }) };
 }
 
-/** Ids of the people whom a text mentions. */
 function mentionedIn(text: string): string[] {
   return [...text.matchAll(/<@([UW][0-9A-Z]{2,30})(?:\|[^<>]*)?>/g)].flatMap(([, id]) => id ?? []);
 }
@@ -227,12 +225,10 @@ function linkOf(url: string, label: string | undefined): string {
     : `${label} (${address})`;
 }
 
-/** The text without the bot's name at its start. */
 function withoutName(text: string, userId: string): string {
   return text.replace(new RegExp(String.raw`^\s*<@${userId}(?:\|[^<>]*)?>[\s,:]*`), '');
 }
 
-/** The files that can be read. */
 function mediaOf(files: readonly RawFile[]): Media[] {
   return files.filter(hasBytes).map((one) => {
     const { mimetype: mimeType, name, size, duration_ms: ms } = one;

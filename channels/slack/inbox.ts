@@ -11,7 +11,6 @@ import { sleep, waitAtMost } from '../../src/lib/async/sleep.ts';
 export const MAX_WAITING = 1_000;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 10_000;
-/** How long `close` waits for commits in flight. */
 const CLOSE_MS = 2_000;
 
 export class Inbox {
@@ -26,7 +25,6 @@ export class Inbox {
   /** When the first event was rejected; undefined if none was. */
   #rejectedAt: number | undefined;
 
-  /** `publish` commits a message in the gateway. */
   constructor(
     publish: (message: InboundMessage) => Promise<Receipt>,
     log: Log,

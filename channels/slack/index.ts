@@ -28,7 +28,6 @@ export interface SlackConfig extends ShowingSettings {
   appToken?: string | undefined;
   /** Another server that implements Slack's API; Slack's own by default. */
   apiRoot?: string | undefined;
-  /** Edits in the workspace. */
   editsPerSecond: PaceSettings;
 }
 

@@ -58,7 +58,6 @@ export class Interactions {
     this.#timing = timing;
   }
 
-  /** Publishes a command and answers it. Never throws. */
   async onCommand({ payload, ack }: Envelope): Promise<void> {
     const raw = readCommand(payload);
     if (raw === undefined) {
@@ -77,7 +76,7 @@ export class Interactions {
     });
   }
 
-  /** Publishes a pressed button, or a form that was filled in; only the person sees the reply. Never throws. */
+  /** Publishes a pressed button or a submitted form; only the person sees the reply. Never throws. */
   async onPress({ payload, ack }: Envelope): Promise<void> {
     const raw = readPress(payload);
     const message = raw === undefined ? readSubmission(payload, this.#timing.epochNow()) : fromPress(raw);
@@ -95,7 +94,7 @@ export class Interactions {
     };
     const showForm = async (form: Form, say: Say): Promise<void> => {
       if (raw === undefined || !(await this.#open(raw.trigger_id, viewOf(form, message, say))))
-        // What Slack does not show as a form is explained, or done, as where there are none.
+        // Where Slack shows no form, the press is explained, or carried out without one.
         await this.#answer({ ...message, forms: undefined }, answer);
       else ack();
     };
@@ -146,7 +145,6 @@ export class Interactions {
   }
 }
 
-/** How each kind of receipt is reported. */
 interface Answer {
   accepted: () => void;
   late: () => void;
@@ -189,7 +187,7 @@ function viewOf(
   };
 }
 
-/** What somebody has filled in, as the press that it goes on with; undefined for anything else. `now` is epoch milliseconds. */
+/** What somebody has filled in, as the press that continues with it; undefined for anything else. `now` is epoch milliseconds. */
 function readSubmission(payload: unknown, now: number): InboundMessage | undefined {
   const { data } = submission.safeParse(payload);
   const origin = data && Origin.safeParse(parseJson(data.view.private_metadata)).data;

@@ -6,7 +6,6 @@ import { textBelow } from '../../src/lib/markdown/markdown.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { drawTable } from '../../src/lib/markdown/text-table.ts';
 
-/** Marks of a run of text. */
 interface Style {
   bold?: true;
   italic?: true;
@@ -37,11 +36,9 @@ interface List {
 /** A part of the message, which is on separate lines. */
 export type Part = Section | List;
 
-/** Deepest list that Slack shows. */
 const MAX_INDENT = 8;
 /** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */
 const MAX_DEPTH = 40;
-/** Longest address that Slack accepts in a link. */
 const MAX_URL = 3_000;
 
 /**
@@ -132,7 +129,6 @@ function list(node: ListNode, indent: number, depth: number): Part[] {
   });
 }
 
-/** The text of an item, and what belongs below it. */
 function parted(item: ListItem, depth: number): [Run[], RootContent[]] {
   const box = item.checked === true ? '☑ ' : item.checked === false ? '☐ ' : '';
   const at = item.children.findIndex(({ type }) => /^(list|code|table|blockquote)$/.test(type));
@@ -196,7 +192,6 @@ export function plainParts(text: string): Part[] {
   return clean === '' ? [] : [{ type: 'rich_text_section', elements: [{ type: 'text', text: clean }] }];
 }
 
-/** The runs of a phrase. */
 function runsOf(node: Nodes, style: Style, depth: number): Run[] {
   if (depth > MAX_DEPTH) return textRuns(textBelow(node, ''), style);
   switch (node.type) {
@@ -222,12 +217,10 @@ function runsOf(node: Nodes, style: Style, depth: number): Run[] {
   }
 }
 
-/** The runs of several phrases. */
 function within(nodes: readonly Nodes[], style: Style, depth: number): Run[] {
   return nodes.flatMap((node) => runsOf(node, style, depth + 1));
 }
 
-/** A text as one run. */
 function textRuns(text: string, style: Style = {}): Run[] {
   const clean = cleanText(text);
   if (clean === '') return [];
@@ -298,7 +291,6 @@ function sameStyle(one: Style = {}, other: Style = {}): boolean {
   return (['bold', 'italic', 'strike', 'code'] as const).every((mark) => one[mark] === other[mark]);
 }
 
-/** Runs without spaces and line breaks at both ends. */
 function trimmed(runs: readonly Run[]): Run[] {
   const whole = joined(runs);
   for (const at of [0, -1]) {

@@ -8,7 +8,6 @@ import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/cha
 import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, toChannelError } from './errors.ts';
 
-/** Slack's own API. */
 const OFFICIAL_ROOT = 'https://slack.com/api';
 /** Longest wait for an answer, in milliseconds. */
 const ANSWER_MS = 10_000;

@@ -26,7 +26,7 @@ const MAX_PRESS_TEXT = 200;
 /** One of the reactions that Telegram knows. */
 export type Emoji = Extract<ReactionType, { type: 'emoji' }>['emoji'];
 
-/** The kinds of update to request; others would only be thrown away. */
+/** The kinds of update to request; others would only be discarded. */
 export const WANTED_UPDATES = [
   'message',
   'edited_message',
@@ -94,7 +94,6 @@ export class BotApi {
     await this.#probe;
   }
 
-  /** `getMe`. */
   async identify(signal?: AbortSignal): Promise<ChannelIdentity> {
     const me = await this.call('getMe', (api, limit) => api.getMe(limit), signal);
     this.#isReachable = true;

@@ -1,44 +1,10 @@
 /** What Telegram can show, and how often it may be called. */
 import type { Capabilities } from '../../src/protocol/channel.ts';
-import { type ReactionSettings, usualCapabilities } from '../../src/protocol/channel-settings.ts';
-import type { PlaceRate, StreamMode } from '../../src/protocol/delivery.ts';
-import type { WebhookConfig } from './receiving/update-sources.ts';
+import { usualCapabilities } from '../../src/protocol/channel-settings.ts';
+import type { PlaceRate } from '../../src/protocol/delivery.ts';
+import type { TelegramConfig } from './config.ts';
 import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './call-options.ts';
 import { MAX_LENGTH } from './render.ts';
-
-/** Settings of the channel, checked by its manifest. */
-export interface TelegramConfig {
-  /** Secret. */
-  token: string;
-  /** Address of a self-hosted Bot API server; Telegram's by default. */
-  apiRoot?: string | undefined;
-  /** If set, Telegram posts updates, and the channel does not poll. */
-  webhook?: WebhookConfig | undefined;
-  /** Minimum time between two edits in one chat, in milliseconds. */
-  editIntervalMs: PerKind;
-  /** Whether answers that benefit from it are sent as rich messages. */
-  richMessages: 'auto' | 'off';
-  /** How answers appear in chats that have not chosen a mode. */
-  stream: StreamMode;
-  /** Minimum time between two drafts in one chat, in milliseconds. */
-  draftIntervalMs: number;
-  /** Maximum burst of calls in a chat. */
-  burst: PerKind;
-  /** How many of these calls are reserved for finals. */
-  reservedForFinals: PerKind;
-  /** Where the bot reacts to questions. */
-  reactions: ReactionSettings;
-  /** Maximum number of calls in one group in any minute. */
-  groupCallsPerMinute: number;
-  /** Calls per second of the whole bot: at first, and at most. */
-  callsPerSecond: { start: number; usual: number; most: number };
-}
-
-/** A setting for private chats, and for groups and channels. */
-interface PerKind {
-  private: number;
-  group: number;
-}
 
 const MINUTE_MS = 60_000;
 /** A draft disappears after this time (Bot API `sendMessageDraft`). */

@@ -2,6 +2,7 @@
 import { Api } from 'grammy/web';
 import type { ChannelAccess } from '../../src/protocol/access.ts';
 import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
+import { findingsOn } from '../../src/protocol/channel-parts.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
 import { inEnglish } from '../../src/protocol/texts/say.ts';
 import { agentOf, rootOf } from './bot-api.ts';
@@ -11,7 +12,7 @@ import { createFetch } from './http-call.ts';
 import { webhookAddress, type WebhookInfo, webhookTrouble } from './receiving/update-sources.ts';
 import { groupsThatNeedAll } from './receiving/receiving.ts';
 
-const SUBJECT = 'Telegram';
+const finding = findingsOn('Telegram');
 
 /** How to let the bot see all messages. */
 const PRIVACY_REMEDY =
@@ -35,7 +36,7 @@ export async function check(
     method = 'getWebhookInfo';
     const info = await api.getWebhookInfo(limit);
     return [
-      ok(`The token belongs to @${me.username}.`),
+      finding('ok', `The token belongs to @${me.username}.`),
       ...receivingFindings(webhookUrl, info, () => api.deleteWebhook({ drop_pending_updates: false }, limit)),
       privacyFinding(me.can_read_all_group_messages, access),
     ];
@@ -45,7 +46,7 @@ export async function check(
       failure.code === 'unauthorized'
         ? 'set TELEGRAM_BOT_TOKEN to the token that @BotFather shows for the bot (/mybots, API Token)'
         : 'check whether this machine can reach api.telegram.org, or correct TELEGRAM_API_ROOT';
-    return [{ subject: SUBJECT, level: 'error', text: failure.message, remedy }];
+    return [finding('error', failure.message, remedy)];
   } finally {
     agent.destroy();
   }
@@ -61,10 +62,11 @@ function receivingFindings(
   if ((info.url ?? '') === '') return [];
   return [
     {
-      subject: SUBJECT,
-      level: 'error',
-      text: 'A webhook is set for this bot, so another program gets its messages, or none does.',
-      remedy: `${PARLEY} doctor --fix removes it; messages that wait at Telegram are kept`,
+      ...finding(
+        'error',
+        'A webhook is set for this bot, so another program gets its messages, or none does.',
+        `${PARLEY} doctor --fix removes it; messages that wait at Telegram are kept`,
+      ),
       fix: { done: "removed the bot's webhook at Telegram", apply: async () => void (await remove()) },
     },
   ];
@@ -73,33 +75,27 @@ function receivingFindings(
 /** Whether Telegram's posts arrive at the configured webhook. */
 function webhookFinding(address: string, info: WebhookInfo): Finding {
   const pending = info.pending_update_count ?? 0;
-  if (info.url !== address) {
-    return {
-      subject: SUBJECT,
-      level: 'warning',
-      text: `The webhook is not set yet; ${pending} updates wait at Telegram.`,
-      remedy: 'start the gateway: it sets the webhook of channels.telegram.webhook.url',
-    };
-  }
+  if (info.url !== address)
+    return finding(
+      'warning',
+      `The webhook is not set yet; ${pending} updates wait at Telegram.`,
+      'start the gateway: it sets the webhook of channels.telegram.webhook.url',
+    );
   const trouble = webhookTrouble(info, Date.now());
-  if (trouble === undefined) return ok(`The webhook is set; ${pending} updates wait at Telegram.`);
+  if (trouble === undefined) return finding('ok', `The webhook is set; ${pending} updates wait at Telegram.`);
   const remedy = `see whether ${address} reaches the gateway from the internet, with the Host in channels.http.allowedHosts`;
-  return { subject: SUBJECT, level: 'error', text: inEnglish.text(trouble), remedy };
+  return finding('error', inEnglish.text(trouble), remedy);
 }
 
 function privacyFinding(readsAll: boolean | undefined, access: ChannelAccess | undefined): Finding {
-  if (readsAll === true) return ok('Privacy mode is off: the bot sees all messages of its groups.');
+  if (readsAll === true)
+    return finding('ok', 'Privacy mode is off: the bot sees all messages of its groups.');
   const groups = groupsThatNeedAll(access);
   const text = 'Privacy mode is on: in groups the bot sees commands, mentions and replies to it.';
-  if (groups.length === 0) return ok(text);
-  return {
-    subject: SUBJECT,
-    level: 'warning',
-    text: `${text} The settings of ${groups.join(', ')} ask for all messages.`,
-    remedy: PRIVACY_REMEDY,
-  };
-}
-
-function ok(text: string): Finding {
-  return { subject: SUBJECT, level: 'ok', text };
+  if (groups.length === 0) return finding('ok', text);
+  return finding(
+    'warning',
+    `${text} The settings of ${groups.join(', ')} ask for all messages.`,
+    PRIVACY_REMEDY,
+  );
 }

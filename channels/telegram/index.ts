@@ -3,7 +3,8 @@ import type { Channel, ChannelDeps, QuestionState } from '../../src/protocol/cha
 import { CHANNEL_TIMING } from '../../src/protocol/channel-settings.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { BotApi, CALL_TIMEOUT_MS, type Emoji } from './bot-api.ts';
-import { capabilitiesOf, type TelegramConfig } from './capabilities.ts';
+import { capabilitiesOf } from './capabilities.ts';
+import type { TelegramConfig } from './config.ts';
 import { openFile } from './download.ts';
 import { HiddenMessages } from './hidden-messages.ts';
 import { Introduction } from './introduction.ts';

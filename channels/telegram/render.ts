@@ -30,7 +30,6 @@ const FALSE_LINK =
 /** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */
 export const MAX_DEPTH = 40;
 
-/** The position of a node. */
 interface Spot {
   depth: number;
   /** What every line except the first begins with. */
@@ -123,7 +122,6 @@ function block(node: RootContent, spot: Spot): Piece {
   }
 }
 
-/** The tags of the six headings, outermost first. */
 const HEADINGS = {
   1: ['b', 'u'],
   2: ['b'],
@@ -307,7 +305,6 @@ export function textPiece(text: string): Piece {
   return { html: escapeHtml(visible), visible };
 }
 
-/** A text between tags. */
 function escapeHtml(text: string): string {
   if (!/[&<>]/.test(text)) return text;
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -16,9 +16,7 @@ export const MAX_LEVELS = 16;
 /** A document that cannot be shown as a rich message: it is shown as normal messages. */
 class NotRich extends Error {}
 
-/** The position of a text. */
 interface RichSpot {
-  /** Levels around it. */
   level: number;
   inLink: boolean;
   formulas: readonly Formula[];
@@ -210,7 +208,6 @@ function richText(nodes: readonly PhrasingContent[], spot: RichSpot): RichText {
   return texts.length === 1 && texts[0] !== undefined ? texts[0] : texts;
 }
 
-/** A text as Telegram keeps it. */
 function plainText(text: string): string {
   return textPiece(text).visible;
 }
@@ -251,7 +248,6 @@ function marked(
   return visibleOf(text) === '' ? [] : [{ type, text }];
 }
 
-/** A formula within a line. */
 function expression({ source }: Formula): RichText {
   return { type: 'mathematical_expression', expression: plainText(source) };
 }

@@ -37,7 +37,6 @@ export class TelegramLostSends implements LostSends {
   /** By nonce; `after` is the newest message when it was sent, undefined if none was known. */
   readonly #lost = new Map<string, { chatId: string; after: number | undefined }>();
 
-  /** Records that a message has this id. */
   note(chatId: string, messageId: string): void {
     const id = Number(messageId);
     if (!Number.isSafeInteger(id)) return;

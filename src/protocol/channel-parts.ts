@@ -3,7 +3,13 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { inMegabytes } from '../lib/text.ts';
 import { Refusals } from '../lib/async/call-gate.ts';
-import { DEAD_AFTER_MS, DEAD_INTERVAL_MS, type OutboundFile, type QuestionState } from './channel.ts';
+import {
+  DEAD_AFTER_MS,
+  DEAD_INTERVAL_MS,
+  type Finding,
+  type OutboundFile,
+  type QuestionState,
+} from './channel.ts';
 import { ChannelError, channelUnavailable, errorCode } from './errors.ts';
 import type { ChannelHealth } from './gateway-api.ts';
 import type { InboundMessage } from './message.ts';
@@ -33,6 +39,16 @@ export function tokenRefused(refusals: Refusals, message: TextRef, cause?: unkno
 /** Undefined while the token is valid. */
 export function tokenHealth({ state }: Refusals, detail: TextRef): ChannelHealth | undefined {
   return state && { state: state === 'lasting' ? 'dead' : 'degraded', detail };
+}
+
+/** Makes the findings of `parley doctor` about one subject. */
+export function findingsOn(subject: string) {
+  return (level: Finding['level'], text: string, remedy?: string): Finding => ({
+    subject,
+    level,
+    text,
+    remedy,
+  });
 }
 
 /** The error for a file that the platform does not have; `server` is its name for people. */

@@ -32,7 +32,6 @@ const NAME = /^[-_a-z0-9]{1,32}$/;
 const MAX_DESCRIPTION = 100;
 const MAX_CHOICE = 100;
 const MAX_CHOICES = 25;
-/** What Discord accepts as the name of an option. */
 const OPTION_NAME = /^[-_\p{Ll}\p{N}]{1,32}$/u;
 
 const Localizations = z
@@ -46,7 +45,6 @@ const CommandOption = z.object({
   description: z.string(),
   description_localizations: Localizations,
   required: z.boolean().default(false),
-  /** All possible values. */
   choices: z.array(z.object({ name: z.string(), value: z.unknown() })).default([]),
   /** Discord requests suggestions while it is typed. */
   autocomplete: z.boolean().default(false),

@@ -116,7 +116,6 @@ export class Interactions {
     }
   }
 
-  /** Publishes a form that was filled in. Never throws. */
   async #onForm(form: RawForm, receive: Receive, botId: string): Promise<void> {
     const message = fromForm(form);
     if (!this.#onMessages.isOwn(form)) await this.#publish(form, message, receive);

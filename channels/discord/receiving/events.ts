@@ -15,7 +15,6 @@ export interface Deletion {
 
 const STOP_REACTIONS = ['👎', '⏹️', '⏹', '🛑'];
 
-/** The event Message Reaction Add. */
 const Reaction = z.object({
   user_id: Snowflake,
   channel_id: Snowflake,

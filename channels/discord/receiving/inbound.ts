@@ -34,7 +34,6 @@ const ChannelInfo = z.object({
 export interface ChannelKind {
   place: InboundMessage['place'];
   parentId?: string | undefined;
-  /** The server that it belongs to. */
   guildId?: string | undefined;
   /** For a thread: the person who opened it. */
   ownerId?: string | undefined;
@@ -196,7 +195,6 @@ export function textOf(message: RawMessage): string {
     .join('\n');
 }
 
-/** The message without the bot's name at the start. */
 function withoutBotName(message: RawMessage, { botId, roleId }: Reader): RawMessage {
   const role = roleId === undefined ? '' : `|<@&${roleId}>`;
   const content = message.content.replace(new RegExp(String.raw`^\s*(?:<@!?${botId}>${role})[\s,:]*`), '');

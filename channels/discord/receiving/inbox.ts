@@ -28,7 +28,6 @@ export const MAX_CHATS = 1_000;
 const MAX_WAITING = 100;
 const RETRY_BASE_MS = 250;
 const RETRY_CAP_MS = 10_000;
-/** How long `close` waits for commits in flight. */
 const CLOSE_MS = 2_000;
 
 /** A server channel: assumed until Discord has described the channel. */
@@ -65,7 +64,6 @@ export interface InboxParts extends WholeMessageParts {
   limited(): boolean;
   /** Counts messages that are not handed over. */
   noteRefusal: NoteRefusal;
-  /** Commits a message in the gateway. */
   publish(message: InboundMessage, options?: ReceiveOptions): Promise<Receipt>;
   /** Takes back deleted questions that still wait in the gateway. */
   deleted: NoteDeleted;
@@ -278,7 +276,6 @@ function isCall(message: RawMessage, botId: string): boolean {
   return message.mention_roles.length > 0 || toInbound(message, { botId }, GROUP)?.mentioned === true;
 }
 
-/** Both gaps in one. */
 function widen(one: Gap, other: Gap): Gap {
   return {
     after: isLater(one.after, other.after) ? other.after : one.after,

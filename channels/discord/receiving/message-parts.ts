@@ -123,7 +123,6 @@ export function textOfEnclosures({ sticker_items: stickers = [], poll }: Enclosu
   return lines.join('\n');
 }
 
-/** The kind of a file by its media type. */
 function kindOf(mimeType: string | null | undefined): Quoted['media'][number]['kind'] {
   const family = mimeType?.split('/')[0];
   return FAMILIES.find((kind) => kind === family) ?? 'file';

@@ -67,7 +67,7 @@ export function limitUnreadBody(incoming: IncomingMessage, outgoing: ServerRespo
     incoming.resume();
     socket.end();
   };
-  // Node calls this to close, immediately, a connection answered with "Connection: close".
+  // Node calls this to close a connection answered with "Connection: close" immediately.
   socket.destroySoon = linger;
   incoming.once('close', () => {
     if (!lingering) Reflect.deleteProperty(socket, 'destroySoon');

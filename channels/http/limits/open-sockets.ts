@@ -9,7 +9,6 @@ type Holder = { kind: 'address' | 'token'; id: string } | undefined;
 interface Entry {
   socket: Socket;
   holder: Holder;
-  /** Requests that are being answered. */
   busy: number;
   /** When it was opened, by a steady clock. */
   openedAt: number;
@@ -44,7 +43,7 @@ export class OpenSockets {
     if (this.#entries.size > MAX_CONNECTIONS - RESERVED_CONNECTIONS) this.#makeRoom(entry);
   }
 
-  /** Counts a request until its answer is over. */
+  /** Counts a request until its answer has ended. */
   serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const entry = this.#entries.get(incoming.socket);
     if (entry === undefined) return;

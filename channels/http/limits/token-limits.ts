@@ -35,9 +35,7 @@ interface TokenUse {
   messages: Bucket;
   /** Sessions that may have a running turn, with the newest turn of each. */
   turns: Map<SessionKey, string>;
-  /** Completions without a session that run. */
   calls: number;
-  /** Sessions that are being made. */
   making: Set<SessionKey>;
 }
 

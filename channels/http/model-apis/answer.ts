@@ -18,7 +18,6 @@ export interface AnswerWriter {
   thinking: (delta: string) => void;
   /** All text so far was thinking. What a stream has sent stays where it is. */
   textWasThinking: () => void;
-  /** A call of one of the caller's tools. */
   toolCall: (call: ToolCall) => void;
   /** The turn is queued: pings the client. */
   waiting: () => void;

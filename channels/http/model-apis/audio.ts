@@ -13,7 +13,6 @@ import { checkFields, type FieldTable, harmless, honoured, refusedField } from '
 /** Longest text that is spoken, in UTF-16 units: OpenAI's limit. */
 export const MAX_SPOKEN_TEXT = 4_096;
 
-/** The fields of the form beside the file. */
 const TRANSCRIPTION_FIELDS: FieldTable = {
   model: harmless('the server of the settings has its own'),
   language: honoured('instead of that of the settings'),
@@ -38,7 +37,6 @@ const transcriptionForm = z.object({
     .default('json'),
 });
 
-/** The fields of the body. */
 const SPEECH_FIELDS: FieldTable = {
   model: harmless('the server of the settings has its own'),
   input: honoured('the text'),
@@ -60,7 +58,6 @@ const STATUS: Record<string, number> = {
   unreadable: 400,
 };
 
-/** A recording in a form, with OpenAI's fields. */
 const RECORDING = {
   'multipart/form-data': {
     schema: {

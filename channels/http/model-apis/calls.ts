@@ -43,11 +43,9 @@ export interface ApiCall {
   streamed(id: string, stream: EventStream, refuse: Refuse): AnswerWriter;
   /** Sends the answer with this id as one body. */
   whole(id: string, refuse: Refuse): AnswerWriter;
-  /** Names of options in this route's body. */
   fieldNames: FieldNames;
 }
 
-/** Makes the answer with an id. */
 type OpenAnswer = (id: string) => AnswerWriter;
 
 /** A stream is open before a message is accepted, so that one too many is refused. Throws `HttpError` 429. */

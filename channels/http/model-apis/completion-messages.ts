@@ -132,12 +132,10 @@ export function toContext(messages: readonly WireMessage[]): StatelessMessage[] 
   });
 }
 
-/** The text of a message of anyone but the user. */
 function textOf(message: WireMessage, index: number): string {
   return readText(rawContent(message, index), `messages.${index}.content`);
 }
 
-/** The text and the files of the user's message. */
 function contentOf(message: WireMessage, index: number): Content {
   return readContent(rawContent(message, index), `messages.${index}.content`);
 }
@@ -152,7 +150,7 @@ function toToolCall({ id, function: func, extra_content: extra }: WireCall): Too
   return { ...readCall(id, func.name, func.arguments), ...(extra != null && { extra }) };
 }
 
-/** What a caller sends back of an answer, for the model that it asks; undefined if it sends nothing. */
+/** What a caller returns of an earlier answer, for the same model; undefined if it returns nothing. */
 function echoOf(message: WireMessage): Echo | undefined {
   const { reasoning_details: details, extra_content: extra, tool_calls: calls } = message;
   const thinks = typeof (message.reasoning_content ?? message.reasoning) === 'string';
@@ -180,7 +178,6 @@ export function readCall(id: string, name: string, text: string): ToolCall {
 
 type Part = z.infer<typeof part>;
 
-/** What a message says, and what it brings. */
 interface Content {
   text: string;
   files: InlineFile[];

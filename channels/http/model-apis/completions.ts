@@ -31,7 +31,6 @@ import {
   toToolSchema,
 } from './tool-fields.ts';
 
-/** Options in the body of a chat completion. */
 const FIELD_NAMES: FieldNames = {
   tools: 'tools',
   toolChoice: 'tool_choice',

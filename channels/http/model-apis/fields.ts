@@ -172,7 +172,6 @@ export function checkFields(body: Readonly<Record<string, unknown>>, table: Fiel
   }
 }
 
-/** Longest name of a field in an error. */
 const MAX_SHOWN_NAME = 80;
 
 function isHarmless({ unless = [] }: FieldRule & { use: 'refused' }, value: unknown): boolean {

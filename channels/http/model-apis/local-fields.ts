@@ -120,7 +120,7 @@ const TEMPLATE_FIELDS: FieldTable = fieldsNamed(
   honoured('whether and how much the model thinks'),
 );
 
-/** What these fields ask of an answer; OpenAI's own fields win over them. Throws `HttpError` 400. */
+/** What these fields ask of an answer; OpenAI's own fields take precedence. Throws `HttpError` 400. */
 export function localOptions(body: LocalBody): CallerOptions {
   const { options, think, enable_thinking, thinking, chat_template_kwargs: template } = body;
   checkFields(options ?? {}, OPTION_FIELDS, 'options.');

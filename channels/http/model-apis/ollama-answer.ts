@@ -18,7 +18,6 @@ export interface AnswerHead {
   created_at: string;
 }
 
-/** A piece of an answer. */
 interface Piece {
   text?: string;
   thinking?: string;

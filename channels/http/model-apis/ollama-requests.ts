@@ -13,7 +13,6 @@ const format = z
   .union([z.literal(['json', '']), z.record(z.string(), z.unknown())], 'must be "json" or a JSON schema')
   .nullish();
 
-/** The fields of both routes. */
 const answerFields = {
   model: z.string().nullish(),
   /** True by default. */
@@ -123,7 +122,6 @@ function formatOf(form: z.infer<typeof format>): object | undefined {
   return { type: 'json_schema', json_schema: { name: 'answer', schema: form } };
 }
 
-/** A call whose result is missing. */
 interface OpenCall {
   id: string;
   name: string;

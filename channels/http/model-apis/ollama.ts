@@ -23,7 +23,6 @@ import {
   modelOf,
 } from './ollama-requests.ts';
 
-/** Options in the bodies. */
 const FIELD_NAMES: FieldNames = {
   tools: 'tools',
   topLogprobs: 'logprobs',

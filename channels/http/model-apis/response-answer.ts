@@ -134,7 +134,6 @@ function responseObject(
   };
 }
 
-/** Emits one event: its type and its fields. */
 type Emit = (type: string, body: Record<string, unknown>) => void;
 
 /** The items of one response. `output` holds those that are finished. */
@@ -145,7 +144,6 @@ interface Items {
   /** The text so far was thinking: for answers whose events no one has seen. */
   textWasThinking: () => void;
   toolCall: (call: ToolCall) => void;
-  /** Finishes the item that is open. */
   close: () => void;
 }
 

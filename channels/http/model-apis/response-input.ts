@@ -151,7 +151,6 @@ export interface FunctionName {
   namespace?: string | null | undefined;
 }
 
-/** Longest name of a function (`nameSchema`). */
 const MAX_NAME = 64;
 
 /** A function's name for the model: `namespace__name`, shortened with a digest where that is too long. */

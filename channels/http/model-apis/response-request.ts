@@ -133,7 +133,6 @@ export const responseSchema = z.object({
 /** A body that passed the schema. */
 export type ResponseBody = z.infer<typeof responseSchema>;
 
-/** The fields of `reasoning`. */
 const REASONING_FIELDS: FieldTable = {
   effort: honoured('for models that think'),
   summary: harmless('the reasoning itself is given'),
@@ -141,7 +140,6 @@ const REASONING_FIELDS: FieldTable = {
   context: refusedField('the server decides', 'auto'),
   mode: refusedField('there is one mode', 'standard'),
 };
-/** The fields of `text`. */
 const TEXT_FIELDS: FieldTable = {
   format: honoured('the answer is checked'),
   verbosity: refusedField('no model server knows it', 'medium'),
@@ -176,12 +174,10 @@ function formatOf(text: ResponseBody['text']): AnswerFormat | undefined {
   return format.type === 'json_object' ? format : toFormat(format);
 }
 
-/** The tools as the model sees them. */
 interface OfferedTools {
   schemas: ToolSchema[];
   /** Functions of namespaces by their names for the model. */
   names: ReadonlyMap<string, FunctionName>;
-  /** Types of the tools that are not offered. */
   omitted: readonly string[];
 }
 

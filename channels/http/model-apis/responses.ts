@@ -33,7 +33,6 @@ import {
 } from './response-input.ts';
 import { offeredTools, type ResponseBody, responseOptions, responseSchema } from './response-request.ts';
 
-/** Options in the body of a response. */
 const FIELD_NAMES: FieldNames = {
   tools: 'tools',
   toolChoice: 'tool_choice',
@@ -207,7 +206,6 @@ function turnIdOf(responseId: string): string {
   return responseId.slice(ID_PREFIX.length).replace(/\.\d{1,9}$/, '');
 }
 
-/** The fields of a request that its response repeats. */
 function requestFields(body: ResponseBody): ResponseHead['asked'] {
   const { instructions, tools, tool_choice, temperature, top_p, max_output_tokens, text, reasoning } = body;
   return {

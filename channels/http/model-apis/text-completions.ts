@@ -33,7 +33,6 @@ const OF_CHATS = new Set([
   'web_search_options',
 ]);
 
-/** The fields. */
 const TEXT_COMPLETION_FIELDS: FieldTable = {
   ...Object.fromEntries(Object.entries(COMPLETION_FIELDS).filter(([name]) => !OF_CHATS.has(name))),
   prompt: honoured('one text; it is asked as a message'),

@@ -5,7 +5,6 @@ import { PARLEY } from '../../../src/protocol/texts/parley.ts';
 import { HttpError } from '../errors.ts';
 import { type Route, routeOf } from '../route.ts';
 
-/** The body. */
 const grantSchema = z.strictObject({
   channel: z.string().min(1).max(50),
   kind: z.enum(GRANT_KINDS),
@@ -17,7 +16,6 @@ const DAY_MS = 86_400_000;
 /** Longest life of a token that expires, in days. */
 const MAX_DAYS = 3_650;
 
-/** The body. */
 const tokenSchema = z.strictObject({
   name: z.string().trim().min(1).max(100),
   scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).default(['chat']),

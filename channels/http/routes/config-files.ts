@@ -7,7 +7,6 @@ import { badQuery, HttpError } from '../errors.ts';
 import { type HttpContext, type Route, routeOf } from '../route.ts';
 import { sayToCaller } from './person.ts';
 
-/** What an edit is based on. */
 const versionSchema = z.string().min(1).max(100);
 
 /** A field of a file, and its new value. */
@@ -134,7 +133,6 @@ export const configFileRoutes: readonly Route[] = [
   }),
 ];
 
-/** The fields of an answer that lists problems. */
 function wireProblems(problems: readonly TextRef[]): {
   errors: string[];
   problems: readonly TextRef[];

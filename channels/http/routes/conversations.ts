@@ -28,7 +28,6 @@ import {
 } from '../wire.ts';
 import { sayToCaller } from './person.ts';
 
-/** Largest number of a message. */
 const MAX_SEQ = 2_147_483_647;
 
 const route = routeOf('sessions');

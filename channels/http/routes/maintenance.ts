@@ -9,7 +9,6 @@ import { sayToCaller } from './person.ts';
 const isLane = (lane: unknown): boolean =>
   LANE_CLASSES.some((name) => String(lane).startsWith(`${name}:`) && String(lane).length > name.length + 1);
 
-/** The body. */
 const letterSchema = z.strictObject({
   lane: z.string().max(2_000).pipe(z.custom<LaneKey>(isLane, 'must be the lane of a dead letter')),
   seq: z.int().min(0),
@@ -42,7 +41,6 @@ export const maintenanceRoutes: readonly Route[] = [
   route('DELETE', '/v1/memories/:id', 'admin', {
     summary: 'Forget one of it',
     description: 'No later answer is told of it.',
-    /** Deletes one fact. */
     async handle(c, { gateway }) {
       const text = c.req.param('id') ?? '';
       const id = /^\d{1,15}$/.test(text) ? Number(text) : undefined;

@@ -32,13 +32,13 @@ export const messageSchema = z.strictObject({
       author: z.string().max(200).optional(),
     })
     .optional(),
-  /** As in chat completions: the end user whose memories count. */
+  /** As in chat completions: the end user whose memories are used. */
   user: endUserSchema,
   /** As in chat completions, for this turn only. */
   model: z.string().min(1).optional(),
   /** The plan mode of this turn, instead of the session's. */
   mode: z.string().optional(),
-  /** Settings of the session, which count when this is its first message. */
+  /** Settings of the session, used if this is its first message. */
   session: z
     .strictObject({
       profileId: z.string().min(1).optional(),

@@ -13,13 +13,9 @@ const DAY_MS = 86_400_000;
 /** Days of a report whose `from` is not given. */
 const DEFAULT_DAYS = 30;
 
-/** The answer. */
 const languageAnswer = z.object({
-  /** Code of the language. */
   language: z.string(),
-  /** Whether the person has chosen it. */
   chosen: z.boolean(),
-  /** Codes of all that exist. */
   languages: z.array(z.string()),
 });
 

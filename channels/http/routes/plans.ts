@@ -34,11 +34,9 @@ const editSchema = z.union([
   z.strictObject({ op: z.literal('add'), description: z.string(), after: step.optional() }),
 ]);
 
-/** The body. */
 const runSchema = z.strictObject({
   /** Without it, the mode that was the session's when the plan was made. */
   mode: z.enum(MODES).optional(),
-  /** The version to run. */
   version: z.int().min(1).optional(),
 });
 

@@ -17,10 +17,8 @@ import { type HandlerDeps, type Route, routeOf } from '../route.ts';
 /** The page sends this header with each request; a form or link of another site cannot. */
 const PAGE_HEADER = 'x-parley-page';
 
-/** Longest value that is read, in UTF-16 units. */
 const MAX_SECRET = 100;
 
-/** Longest ticket that is read, in UTF-16 units. */
 const MAX_TICKET = 100;
 
 /** The gateways that have already logged a stranger that sends the header. */

@@ -84,7 +84,7 @@ export const webhookRoutes: readonly Route[] = [
     description: 'For the platform alone; what it has not signed is refused.',
     body: z.unknown(),
     status: 202,
-    // Platforms send unsigned requests on purpose, to see that they are refused: these count against no one.
+    // Platforms send unsigned requests on purpose, to see that they are refused: these count as no one's failure.
     async handle(c, deps) {
       const { incoming, outgoing } = c.env;
       const interactions = deps.gateway.interactions(c.req.param('channel') ?? '');

@@ -30,7 +30,6 @@ export async function converse(
   subscriptions.end();
 }
 
-/** One socket. */
 interface Served {
   stream: SocketStream;
   subscriptions: Subscriptions;
@@ -99,7 +98,6 @@ async function act(
   }
 }
 
-/** What one socket follows. */
 class Subscriptions {
   readonly #deps: HandlerDeps;
   readonly #stream: SocketStream;

@@ -119,7 +119,6 @@ function ignored(reason: string, author?: TelegramMessage): Ignored {
   return { kind: 'ignored', reason, from };
 }
 
-/** An update that is not a message. */
 function fromOther(id: string, update: TelegramUpdate, bot: Reader): Inbound {
   const { callback_query: press, my_chat_member: membership, message_reaction: reaction } = update;
   if (press) return fromPress(id, press, bot);

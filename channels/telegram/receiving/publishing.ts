@@ -113,7 +113,6 @@ export class Publisher {
       log.warn({ messageId: first.message.id, parts: rest.length + 1 }, 'telegram_parts_differ');
   }
 
-  /** Shows the reply to the person who pressed a button. */
   async #showReply(callbackId: string, receipt: Receipt, message: InboundMessage): Promise<void> {
     const reply = 'reply' in receipt ? receipt.reply : undefined;
     const say = await sayToPerson(this.#parts.languages, userIdOf(message), message.language);

@@ -67,7 +67,6 @@ export class Receiving {
   #unsubscribe = (): void => undefined;
   /** Privacy mode is off. */
   #readsAll = true;
-  /** Polls since the last failure. */
   #polls = 0;
   #failures = 0;
   /** Monotonic time since which Telegram has refused the token. */

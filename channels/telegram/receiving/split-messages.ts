@@ -23,7 +23,6 @@ const MAX_AUTHORS = 3;
 
 /** A message of one update. */
 export interface Received {
-  /** Id of the update. */
   id: number;
   message: InboundMessage;
   /** The same for all parts of an album. */
@@ -139,7 +138,6 @@ function goesOn({ message, isCommand }: Received): boolean {
   return isCommand !== true && media.length === 0 && forwarded !== true && replyTo === undefined;
 }
 
-/** True if no further part can come. */
 function isFull({ kind, parts }: Group<Received>): boolean {
   const last = parts.at(-1) ?? parts[0];
   switch (kind) {

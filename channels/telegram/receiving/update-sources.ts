@@ -25,7 +25,6 @@ export interface UpdateSource {
   health(): ChannelHealth;
 }
 
-/** Updates in one batch, as many as `getUpdates` returns. */
 const BATCH = 100;
 
 /** Updates that Telegram posted, in the order of their ids. */
@@ -97,7 +96,7 @@ export class PolledUpdates implements UpdateSource {
 
 /** The path below the gateway's public address (see docs/http-api.md). */
 const WEBHOOK_PATH = '/v1/updates/telegram';
-/** An error that Telegram reported longer ago than this is over. */
+/** An error that Telegram reported longer ago than this counts as solved. */
 const ERROR_MS = 300_000;
 
 /** The parts of `getWebhookInfo` that matter to operators. */
@@ -116,7 +115,6 @@ const CHECK_MS = 60_000;
 
 /** The channel's webhook settings. */
 export interface WebhookConfig {
-  /** Public address of the gateway. */
   url: string;
   /** Secret. Telegram sends it with each post; derived from the bot token by default, so that all nodes know it. */
   secret?: string | undefined;

@@ -98,7 +98,6 @@ const message = z.object({
   author_signature: z.string().optional(),
   via_bot: person.optional(),
   is_automatic_forward: z.boolean().optional(),
-  /** Present on forwarded messages. */
   forward_origin: forwardOrigin.optional(),
   message_thread_id: id.optional(),
   is_topic_message: z.boolean().optional(),
@@ -152,7 +151,6 @@ export const updateSchema = z.object({
       new_reaction: z.array(reaction),
     })
     .optional(),
-  /** The bot's own membership has changed. */
   my_chat_member: z
     .object({ chat, from: person, old_chat_member: member, new_chat_member: member })
     .optional(),

@@ -3,7 +3,7 @@ import { createLog } from '../../../src/ops/log.ts';
 import type { Log } from '../../../src/protocol/log.ts';
 import type { CommandListing } from '../../../src/protocol/command.ts';
 import type { ChatMigration } from '../../../src/protocol/message.ts';
-import type { TelegramConfig } from '../../../channels/telegram/capabilities.ts';
+import type { TelegramConfig } from '../../../channels/telegram/config.ts';
 import type { ChannelDeps } from '../../../src/protocol/channel.ts';
 import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import { manifest } from '../../../channels/telegram/manifest.ts';
