@@ -69,7 +69,7 @@ function accessOfPeople({ settings, store: { access }, log }: AdministrationPart
       if (paired === undefined)
         throw new GatewayError(
           'bad_code',
-          'That code is unknown, used or expired. Type it as it was shown, in capitals; the person gets a new one by writing again.',
+          'That code is unknown, used or expired. Type it exactly as shown, in capitals; the person gets a new one by writing again.',
         );
       const { channel, senderId: id, isOwner } = paired;
       log.info({ channel, id, isOwner }, 'pairing_approved');

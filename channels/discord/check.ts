@@ -44,7 +44,7 @@ function intentFinding(hasIntent: boolean): Finding {
     subject: SUBJECT,
     level: 'warning',
     text: 'The Message Content Intent is off: in servers the bot reads only messages that mention it.',
-    remedy: 'switch it on in the Developer Portal (Bot, Privileged Gateway Intents), then restart',
+    remedy: 'turn it on in the Developer Portal (Bot, Privileged Gateway Intents), then restart',
   };
 }
 

@@ -121,7 +121,7 @@ describe('a lost lease', () => {
   });
 
   it.each(['fail', 'hang'] as const)(
-    'is blamed on nothing that ran when its heartbeats %s: the database was away',
+    'is not blamed on what ran when its heartbeats %s: the database was down',
     async (how) => {
       const driven = await start();
       await driven.send(LANE, 'a');
@@ -145,7 +145,7 @@ describe('a lost lease', () => {
     },
   );
 
-  it('is blamed on what ran when the process stood still and sent no heartbeat in time', async () => {
+  it('is blamed on what ran when the process froze and sent no heartbeat in time', async () => {
     let stoodStillMs = 0;
     const clock = { ...systemClock, monotonicMs: () => performance.now() + stoodStillMs };
     const driven = await start({ clock });
@@ -226,7 +226,7 @@ describe('a shutdown', () => {
     expect(driven.lanes.lane(LANE)).toMatchObject({ head: 1, owner: undefined });
   });
 
-  it('releases a head immediately and counts no attempt for a failed one', async () => {
+  it('releases a head immediately and does not count an attempt for a failed one', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send('in:telegram:2', 'b');

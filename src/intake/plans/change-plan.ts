@@ -124,7 +124,7 @@ async function refuseIfFixed(
 }
 
 function whyOver(plan: Plan): TextRef {
-  return textRef(isOpenPlan(plan) ? 'plan.begun' : 'plan.over_unchangeable');
+  return textRef(isOpenPlan(plan) ? 'plan.started' : 'plan.ended_unchangeable');
 }
 
 function unchanged(text: TextRef): GatewayError {

@@ -180,7 +180,7 @@ async function refuseBesideOthers(
     if (performance.now() > until)
       throw new StoreError(
         'gateways_run',
-        `This version changes tables that the ${live} running gateways of the version before use, so they cannot run side by side: stop them all, then start this one. Nothing was changed.`,
+        `This version changes tables that the ${live} running gateways of the previous version use, so they cannot run side by side: stop them all, then start this one. Nothing was changed.`,
       );
     await sleep(LOOK_MS);
   }
