@@ -44,7 +44,7 @@ function intentFinding(hasIntent: boolean): Finding {
   return finding(
     'warning',
     'The Message Content Intent is off: in servers the bot reads only messages that mention it.',
-    'switch it on in the Developer Portal (Bot, Privileged Gateway Intents), then restart',
+    'turn it on in the Developer Portal (Bot, Privileged Gateway Intents), then restart',
   );
 }
 

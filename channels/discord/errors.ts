@@ -143,7 +143,7 @@ export async function fromTooMany(
   if (body?.code === Codes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached)
     return new ChannelError('message_gone', OLD_MESSAGE);
   const seconds = Math.max(Number(response.headers.get('Retry-After') ?? 0) || 0, body?.retry_after ?? 0);
-  return new ChannelError('rate_limited', 'Discord asks to wait.', {
+  return new ChannelError('rate_limited', 'Discord asks for a pause.', {
     retryable: true,
     ...(seconds > 0 && { retryAfterMs: Math.ceil(seconds * 1_000) }),
     global: body?.global ?? false,

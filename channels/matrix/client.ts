@@ -196,7 +196,7 @@ export class MatrixClient {
       try {
         await this.#ask('GET', whoami, {});
         return channelUnavailable(
-          'The Matrix homeserver refused one call, but not the token; the call is tried again.',
+          'The Matrix homeserver refused one call, but not the token; retrying.',
           refusal,
         );
       } catch (error) {

@@ -48,7 +48,7 @@ const MEANINGS: Readonly<Record<string, [ChannelErrorCode, string | TextRef]>> =
   user_disabled: ['blocked', 'The account of this person on Slack was switched off.'],
   messages_tab_disabled: [
     'blocked',
-    'The app accepts no direct messages on Slack: switch on the Messages Tab (your app at api.slack.com/apps, App Home).',
+    'The app does not accept direct messages on Slack: turn on the Messages Tab (your app at api.slack.com/apps, App Home).',
   ],
   message_not_found: ['message_gone', 'The Slack message no longer exists.'],
   cant_update_message: [

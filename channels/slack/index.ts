@@ -40,7 +40,7 @@ const TIMING: SlackTiming = {
 };
 
 const NO_APP_TOKEN =
-  'SLACK_BOT_TOKEN is set, but SLACK_APP_TOKEN is not: make an App-Level Token with the scope connections:write (your app at api.slack.com/apps, Basic Information) and set SLACK_APP_TOKEN to it.';
+  'SLACK_BOT_TOKEN is set, but SLACK_APP_TOKEN is not: create an App-Level Token with the scope connections:write (your app at api.slack.com/apps, Basic Information) and set SLACK_APP_TOKEN to it.';
 
 /** Creates the channel; connects nothing before `start`. Throws `ConfigError` without an app token. */
 export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<SlackTiming> = {}): Channel {

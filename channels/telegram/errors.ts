@@ -69,7 +69,7 @@ export function toChannelError(error: unknown, method: string, token: string): C
 
 function fromAnswer(error: GrammyError, method: string, cause: Error): ChannelError {
   const { error_code: status, description, parameters } = error;
-  const refusal = textRef('health.said', { network: 'Telegram', method, description: clip(description) });
+  const refusal = textRef('health.answer', { network: 'Telegram', method, description: clip(description) });
   if (status === 429) {
     const retryAfterMs = Math.max(1, parameters.retry_after ?? 1) * 1_000;
     return new ChannelError('rate_limited', refusal, { retryable: true, retryAfterMs, cause });

@@ -112,7 +112,7 @@ function stateLine(plan: Plan, say: Say): string {
 
 function storedLine({ steps: { length }, runs = 0 }: Plan, say: Say): string {
   const steps = say('card.steps', { count: length });
-  return runs === 0 ? say('card.not_begun', { steps }) : say('card.runs', { steps, count: runs });
+  return runs === 0 ? say('card.not_started', { steps }) : say('card.runs', { steps, count: runs });
 }
 
 function stepLine(step: PlanStep, width: number, say: Say): PhrasingContent[] {

@@ -150,7 +150,7 @@ export function newCommand(context: IntakeContext): Command {
         const stopped = describeStop(await stopSession(context, session, true), say);
         context.events.emit(session, { type: 'context_changed' });
         const note = thread === undefined ? '' : say('new.no_right');
-        return [stopped, say('new.begun'), note].filter((part) => part !== '').join(' ');
+        return [stopped, say('new.started'), note].filter((part) => part !== '').join(' ');
       }
       await tell(context, thread, { ref: 'new', content: say('new.in_thread') });
       return say('new.thread_opened', { name });

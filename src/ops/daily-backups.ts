@@ -137,7 +137,7 @@ async function* whileSpaceLasts(
     if (nth % RECORDS_PER_LOOK === 0 && (await freeBytes(folder)) < RESERVE_BYTES)
       throw new GatewayError(
         'disk_full',
-        `A daily backup leaves ${RESERVE_BYTES / 1024 ** 2} MiB of the disk free, and there is no room for one behind ${folder}: free some space, or lower backup.keep.`,
+        `A daily backup leaves ${RESERVE_BYTES / 1024 ** 2} MiB of the disk free, and there is no room for one on the disk of ${folder}: free some space, or lower backup.keep.`,
       );
     nth += 1;
     yield record;

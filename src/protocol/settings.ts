@@ -118,7 +118,7 @@ export function schemaProblems(error: z.ZodError): { path: FieldPath; what: Text
 
 /** What an issue of a schema says, with its limits. */
 function textOfIssue(issue: Issue): TextRef {
-  if (!GENERAL_SENTENCE.test(issue.message)) return textRef('problem.said', { detail: issue.message });
+  if (!GENERAL_SENTENCE.test(issue.message)) return textRef('problem.detail', { detail: issue.message });
   switch (issue.code) {
     case 'invalid_type':
       return textRef('problem.kind', { kind: KINDS[issue.expected] ?? issue.expected });

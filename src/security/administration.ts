@@ -31,7 +31,7 @@ export function administerAccess(
       if (paired === undefined)
         throw new GatewayError(
           'bad_code',
-          'That code is unknown, used or expired. Type it as it was shown, in capitals; the person gets a new one by writing again.',
+          'That code is unknown, used or expired. Type it exactly as shown, in capitals; the person gets a new one by writing again.',
         );
       const { channel, senderId: id, isOwner } = paired;
       log.info({ channel, id, isOwner }, 'pairing_approved');

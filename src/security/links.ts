@@ -14,14 +14,14 @@ export function linkWarnings({ DATABASE_URL: database, NATS_URL: nats }: Links):
   if (database !== undefined && leaves(database) && sslModeOf(database) !== 'verify-full') {
     warnings.push(
       'DATABASE_URL leads to another machine without verified TLS: anyone in between can read and change everything. ' +
-        'Add ?sslmode=verify-full (and &sslrootcert=/path/ca.pem for a certificate authority of your own), unless the network between is private.',
+        'Add ?sslmode=verify-full (and &sslrootcert=/path/ca.pem for a certificate authority of your own), unless the network is private.',
     );
   }
   for (const url of natsUrls(nats).filter(leaves)) {
     const [host = ''] = hostsOf(url);
     if (!url.startsWith('tls://')) {
       warnings.push(
-        `NATS_URL leads to ${host} without TLS: its login can be read on the way. Write tls:// in place of nats://, unless the network between is private.`,
+        `NATS_URL leads to ${host} without TLS: its login can be read in transit. Use tls:// instead of nats://, unless the network is private.`,
       );
     }
     if (!/^[^/]*:\/\/[^/?#]*@/.test(url)) {

@@ -25,7 +25,7 @@ export async function pairCommand(
     if (paired === undefined) {
       throw new GatewayError(
         'bad_code',
-        'That code is unknown, used or expired. Type it as it was shown, in capitals; codes last an hour, and the person gets a new one by writing again.',
+        'That code is unknown, used or expired. Type it exactly as shown, in capitals; codes last an hour, and the person gets a new one by writing again.',
       );
     }
     const { senderName, senderId, channel, isOwner } = paired;

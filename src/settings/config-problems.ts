@@ -43,8 +43,8 @@ export function elsewhere(text: string): ConfigProblem {
 export function sentenceRef(text: string): TextRef {
   const { field, detail } = OF_A_FIELD.exec(text)?.groups ?? {};
   return field === undefined || detail === undefined
-    ? textRef('problem.said', { detail: text })
-    : problemAt(field, textRef('problem.said', { detail }));
+    ? textRef('problem.detail', { detail: text })
+    : problemAt(field, textRef('problem.detail', { detail }));
 }
 
 /** In the order of the file. */

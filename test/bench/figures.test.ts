@@ -23,7 +23,7 @@ describe('a figure', () => {
     expect(isMissed({ ...figure, value: 1e9 })).toBe(false);
   });
 
-  it('is the middle one of many samples, and NaN for none', () => {
+  it('is the median of many samples, and NaN for none', () => {
     expect(median([9, 1, 5])).toBe(5);
     expect(quantile([4, 1, 3, 2], 0.99)).toBe(4);
     expect(median([])).toBeNaN();

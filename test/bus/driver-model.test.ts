@@ -70,7 +70,7 @@ class Gateway {
   }
 }
 
-it('leaves no lane behind and never runs one lane twice at the same time', async () => {
+it('completes every lane and never runs a lane twice at the same time', async () => {
   const property = fc.asyncProperty(
     fc.array(action, { minLength: 5, maxLength: 80, size: 'max' }),
     async (actions) => {

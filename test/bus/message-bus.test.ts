@@ -53,7 +53,7 @@ describe('a lane', () => {
 });
 
 describe('capacity', () => {
-  it('is kept per class: full turns do not delay deliveries', async () => {
+  it('is counted per class: full turns do not delay deliveries', async () => {
     const driven = await start({ concurrency: 1 });
     await driven.send(LANE, 'a');
     await driven.send('in:telegram:2', 'b');

@@ -11,7 +11,7 @@ const NODES = 3;
 const RUNS = 60;
 
 describeStore('the lanes', (databases) => {
-  it('lose and reorder nothing, leave no gap, have one owner and refuse stale ones, in any sequence of steps', async () => {
+  it('neither lose nor reorder anything, leave no gap, have one owner and refuse stale ones, in any sequence of steps', async () => {
     const { lanes, sql } = await databases.open();
     const real: RealLanes = {
       lanes,

@@ -226,7 +226,7 @@ describe('a shutdown', () => {
     expect(driven.lanes.lane(LANE)).toMatchObject({ head: 1, owner: undefined });
   });
 
-  it('releases a head immediately and counts no attempt for a failed one', async () => {
+  it('releases a head immediately and does not count an attempt for a failed one', async () => {
     const driven = await start();
     await driven.send(LANE, 'a');
     await driven.send('in:telegram:2', 'b');

@@ -139,7 +139,7 @@ describe('parley service status and uninstall', () => {
     answers['systemctl --user is-active parley.service'] = { ok: false, output: 'failed' };
     expect(service('status')).toMatchObject({ ok: false, text: expect.stringContaining('(failed)') });
     answers = {};
-    expect(service('status')).toMatchObject({ ok: true, text: expect.stringContaining('It runs.') });
+    expect(service('status')).toMatchObject({ ok: true, text: expect.stringContaining('It is running.') });
     ran = [];
     const { text } = service('uninstall');
     expect(ran).toEqual(['systemctl --user disable --now parley.service']);

@@ -11,7 +11,7 @@ const file = { access: { telegram: { allow: FRIENDS } }, tools: { enabled: ['mes
 const send = (text: string, more = {}) => ({ toolCalls: [{ name: 'message', args: { text, ...more } }] });
 
 describeGateway('a message in the middle of a turn', { telegram: true, file }, (fixture) => {
-  it('is on screen before the answer has begun, once, and stays there (B-23)', async () => {
+  it('is on screen before the answer starts, once, and stays there (B-23)', async () => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer(send('This takes a while.'), { when: `work ${chat}` });
     fixture().ollama.answer({ text: 'All done.', hold: true }, { when: `work ${chat}` });

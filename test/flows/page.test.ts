@@ -111,7 +111,7 @@ describePage('the page of a gateway', (tab) => {
     expect(await shown()).toEqual(['The job backup has failed.', 'The job index has failed.']);
   });
 
-  it('loses nothing when the gateway is restarted in the middle of an answer', async () => {
+  it('loses nothing when the gateway restarts in the middle of an answer', async () => {
     const answer = { text: words(60), perSecond: 20 };
     fixture.ollama.answer(answer, { when: 'survive', times: 2 });
     await tab.page.getByRole('button', { name: 'New chat' }).click();

@@ -132,7 +132,7 @@ export class FallbackModels {
     this.#notified.set(session, notified.set(model, instead));
     const text =
       model === ''
-        ? say('turn.usual_instead', { why: say(reasonKey), instead })
+        ? say('turn.default_instead', { why: say(reasonKey), instead })
         : say('turn.model_instead', { model, why: say(reasonKey), instead });
     emit({ type: 'notice', code: 'model_changed', text });
   }

@@ -250,7 +250,7 @@ async function aboutModel(
       : [say('model.answers_instead', { model: answering, why: say(substitute.reasonKey) })];
   const can = await describeModel(provider, answering);
   const window = can instanceof GatewayError ? undefined : can.contextWindow;
-  if (tools === false) notes.push(say('model.only_talks', { model: answering }));
+  if (tools === false) notes.push(say('model.chat_only', { model: answering }));
   else if (window !== undefined && window < SMALL_WINDOW)
     notes.push(say('model.small_window', { tokens: window }));
   if (omissions.length > 0) {

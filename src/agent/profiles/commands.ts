@@ -185,7 +185,7 @@ async function changeModel(deps: ProfileCommandDeps, call: CommandCall): Promise
   if (call.args === 'default') {
     const record = await changeSession(deps.ledger, call, { model: null });
     const usual = await deps.models.describe(record.profileId, readerOf(call), call.say);
-    return call.say('model.usual_again', { model: `\`${usual}\`` });
+    return call.say('model.reset', { model: `\`${usual}\`` });
   }
   const { model } = await deps.models.resolve(call.args, AbortSignal.timeout(SERVERS_MS));
   if (model === undefined) {

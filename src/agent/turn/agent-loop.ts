@@ -161,7 +161,7 @@ function limitText(turn: Turn): string {
   for (const { toolName } of turn.rows.results()) counts.set(toolName, (counts.get(toolName) ?? 0) + 1);
   const tools = [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');
   const limit = turn.say('turn.limit', { count: turn.profile.maxIterations, tools });
-  return turn.parentTurnId === undefined ? `${limit} ${turn.say('turn.go_on')}` : limit;
+  return turn.parentTurnId === undefined ? `${limit} ${turn.say('turn.continue')}` : limit;
 }
 
 /** Why a turn failed. */

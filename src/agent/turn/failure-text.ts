@@ -55,8 +55,8 @@ export function endOfAnswer(
     mark: isEmpty ? instead : mark,
     isError: isEmpty,
   });
-  if (finish === 'length') return marked('cut_off', 'turn.cut_off', 'turn.cut_off_unbegun');
-  if (finish === 'content_filter') return marked('filtered', 'turn.filtered', 'turn.filtered_unbegun');
+  if (finish === 'length') return marked('cut_off', 'turn.cut_off', 'turn.cut_off_early');
+  if (finish === 'content_filter') return marked('filtered', 'turn.filtered', 'turn.filtered_early');
   if (finish === 'refusal')
     return { reason: 'filtered', isError: isEmpty, ...(isEmpty && { mark: 'turn.refused' }) };
   return { reason: 'completed', isError: isEmpty, ...(isEmpty && { mark: 'turn.empty' }) };

@@ -114,6 +114,6 @@ function checkContent(content: string): void {
 function notWaiting(): GatewayError {
   return new GatewayError(
     'not_waiting',
-    'This message is no longer waiting: its answer has begun, or it was dropped.',
+    'This message is no longer waiting: its answer has started, or it was dropped.',
   );
 }

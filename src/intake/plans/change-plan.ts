@@ -123,7 +123,7 @@ async function refuseIfFixed(
 }
 
 function whyOver(plan: Plan): TextRef {
-  return textRef(isOpenPlan(plan) ? 'plan.begun' : 'plan.over_unchangeable');
+  return textRef(isOpenPlan(plan) ? 'plan.started' : 'plan.ended_unchangeable');
 }
 
 function unchanged(text: TextRef): GatewayError {

@@ -40,11 +40,12 @@ export async function actOnPlan(
   { by, stepId, say = inEnglish }: ActedBy,
 ): Promise<PlanAnswer> {
   const { plan, session, turnId } = record;
-  if (plan.state === 'stored') return no(say('plan.not_begun'));
-  if (!isOpenPlan(plan) || (await context.ledger.turn(turnId))?.state === 'done') return no(say('plan.over'));
+  if (plan.state === 'stored') return no(say('plan.not_started'));
+  if (!isOpenPlan(plan) || (await context.ledger.turn(turnId))?.state === 'done')
+    return no(say('plan.ended'));
   if (action === 'stop') {
     const { stopped } = await stopSession(context, session, false);
-    return stopped ? yes(say('plan.stopped')) : no(say('plan.over'));
+    return stopped ? yes(say('plan.stopped')) : no(say('plan.ended'));
   }
   if (plan.mode === 'planner') {
     return no(say('plan.planner_stops'));

@@ -71,7 +71,7 @@ async function link(context: IntakeContext, call: CommandCall): Promise<string> 
   }
   const entered = await enterCode(context, args, by);
   if (entered.kind !== 'asked') return describeRefused(entered, say);
-  return say('link.asked', { where: whereOf(entered.link.from, context.linking.labelOf) });
+  return say('link.requested', { where: whereOf(entered.link.from, context.linking.labelOf) });
 }
 
 function describeAgreed(context: IntakeContext, agreed: AgreedLink, say: Say): string {

@@ -154,7 +154,10 @@ async function leaveAsked(
     await tell(context, one.address, { ref, content });
   }
   if (leaving !== asker)
-    await tell(context, leaving, { ref, content: (await sayTo(context, departure.left))('unlink.went_on') });
+    await tell(context, leaving, {
+      ref,
+      content: (await sayTo(context, departure.left))('unlink.continued'),
+    });
   return departure;
 }
 

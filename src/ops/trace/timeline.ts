@@ -79,8 +79,8 @@ function begunText(attempt: TraceAttempt, previous: TraceAttempt | undefined, sa
   };
   const failures = attempts + crashes === 0 ? '' : say('trace.failed_before', tries);
   const where = { node, profile, failed: failures };
-  if (previous !== undefined) return say(previous.node === node ? 'trace.goes_on' : 'trace.moved', where);
-  const rest = say('trace.begun', { ...where, time: duration(afterMs) });
+  if (previous !== undefined) return say(previous.node === node ? 'trace.continued' : 'trace.moved', where);
+  const rest = say('trace.started', { ...where, time: duration(afterMs) });
   return askedAgain === undefined ? rest : say('trace.asked_again', { turn: askedAgain, rest });
 }
 
@@ -251,7 +251,7 @@ function deliveryLines({ delivery, nowMs }: TurnFacts, detail: boolean, say: Say
   };
   const reason = error !== undefined && detail ? `: ${error}` : '';
   if (dead) {
-    const text = `${say('trace.given_up', pauses)}${reason}`;
+    const text = `${say('trace.delivery_dead', pauses)}${reason}`;
     return [{ atMs: nowMs, kind: 'delivery', text, isError: true }];
   }
   if (sentMs !== undefined) return [{ atMs: sentMs, kind: 'delivery', text: say('trace.delivered', pauses) }];

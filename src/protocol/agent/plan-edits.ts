@@ -160,9 +160,9 @@ function openStepOf(
 ): { step: PlanStep } | { problem: TextRef } {
   const step = plan.steps.find((one) => one.id === id);
   if (step === undefined) return noStep(id);
-  if (id === askedId) return { problem: textRef('edit.asked', { number: step.index + 1 }) };
+  if (id === askedId) return { problem: textRef('edit.waiting', { number: step.index + 1 }) };
   if (plan.state !== 'stored' && (step.status !== 'pending' || step.attempts > 0))
-    return { problem: textRef('edit.begun', { number: step.index + 1 }) };
+    return { problem: textRef('edit.started', { number: step.index + 1 }) };
   return { step };
 }
 

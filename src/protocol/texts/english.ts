@@ -2,7 +2,7 @@
 import { about, commands, settings } from './english/commands.ts';
 import { access, approvals, channelHealth, channels, surfaces } from './english/access.ts';
 import { delivery, plans, turns } from './english/turns.ts';
-import { failures, fileProblems, files, providers, trace, why } from './english/providers.ts';
+import { failures, fileProblems, files, outcomes, providers, trace } from './english/providers.ts';
 import { pageChat, pageChats, pageErrors, pageFrame, pagePlans } from './english/page.ts';
 import { pageSettings, pageTurns } from './english/page-settings.ts';
 
@@ -30,5 +30,5 @@ export const ENGLISH = {
   ...surfaces,
   ...trace,
   ...turns,
-  ...why,
+  ...outcomes,
 } as const;

@@ -166,7 +166,7 @@ describeStore('a turn', (databases) => {
     ['nothing at all', says()],
     ['blanks', says(' \n')],
     ['only a thought', { chunks: [{ type: 'thinking' as const, delta: 'Hm.' }] }],
-  ])('asks once more after an answer of %s, and shows the second one', async (_what, empty) => {
+  ])('asks again after an answer of %s, and shows the second one', async (_what, empty) => {
     const provider = new ScriptedProvider(empty, says('now'));
     const scenario = await openScenario(databases, { provider });
     const { turn } = await scenario.ask('Hm?');
@@ -175,7 +175,7 @@ describeStore('a turn', (databases) => {
     expect(provider.requests[1]?.messages).toEqual(provider.requests[0]?.messages);
   });
 
-  it('asks once more after an empty answer that follows tool results', async () => {
+  it('asks again after an empty answer that follows tool results', async () => {
     const provider = new ScriptedProvider(asks([{ name: 'list_dir', args: {} }]), says(), says('two files'));
     const scenario = await openScenario(databases, { provider, tools });
     expect((await scenario.ask('List')).turn?.final?.content).toBe('two files');
@@ -184,7 +184,7 @@ describeStore('a turn', (databases) => {
   it('does not ask again when an empty answer was cut off', async () => {
     const provider = new ScriptedProvider({ ...says(), finishReason: 'length' });
     const scenario = await openScenario(databases, { provider });
-    expect((await scenario.ask('Hm?')).turn?.final?.content).toBe(inEnglish('turn.cut_off_unbegun'));
+    expect((await scenario.ask('Hm?')).turn?.final?.content).toBe(inEnglish('turn.cut_off_early'));
   });
 
   it('shows a sentence after two empty answers, and does not send it to the model', async () => {

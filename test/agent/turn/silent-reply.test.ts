@@ -68,7 +68,7 @@ describe('a live message with a silent token', () => {
     ],
     ['Okay.\n\n`HEARTBEAT_OK`', 'Okay.'],
     [`${TOKEN} ${'word '.repeat(59)}`, 'word '.repeat(59).trim()],
-  ])('stays closed for %j, and says what was left unsaid', (answer, unsaid) => {
+  ])('stays closed for %j, and reports what was withheld', (answer, unsaid) => {
     const { seen, say, end } = screenOf();
     say(...answer.split(''));
     expect(end(answer)).toMatchObject({ text: '', silent: true, unsaid });
@@ -76,7 +76,7 @@ describe('a live message with a silent token', () => {
   });
 
   it.each(['HEART', 'Hello', '👍', 'HEARTBEAT_OKAY', 'x'.repeat(MAX_SILENT_REST + 1)])(
-    'shows all of %j',
+    'shows the whole of %j',
     async (answer) => {
       const { screen, seen, say, end } = screenOf();
       say(...answer.split(''));
@@ -214,7 +214,7 @@ describeStore('a turn with a silent token', (databases) => {
     ['stopped', 'HEARTB'],
     ['stopped', ''],
     ['interrupted', 'HEARTBEAT_OK'],
-  ] as const)('says nothing when it is %s after %j', async (code, said) => {
+  ] as const)('shows nothing when it is %s after %j', async (code, said) => {
     const provider = new ScriptedProvider(said === '' ? fallsSilent() : fallsSilent(said));
     const scenario = await openScenario(databases, { provider });
     const { head, turnId } = await scenario.say('Anything?', {}, quietly);

@@ -40,7 +40,7 @@ describeStore('what a turn says at its end', (databases) => {
     ['length', 'One', /^One\n\n\*\(cut off: the answer reached its maximum length/, 'cut_off'],
     ['length', '', /^The model reached its maximum length before it started/, 'cut_off'],
   ] as const)(
-    'tells an answer that ended with %s after "%s" as what it is',
+    'reports an answer that ended with %s after "%s" correctly',
     async (finishReason, text, told, reason) => {
       const provider = new ScriptedProvider({ ...says(text), finishReason });
       const scenario = await openScenario(databases, { provider });

@@ -100,7 +100,7 @@ it('declines an invitation into a room that claims to replace one which does not
   expect(setup.moves).toEqual([]);
 });
 
-it('finishes in the next process what one has begun: it had joined, and moved nothing yet', async () => {
+it('finishes in the next process what the previous one started: it had joined, and moved nothing yet', async () => {
   const { rooms } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   await setup.start();

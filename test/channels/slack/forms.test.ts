@@ -71,14 +71,14 @@ describe('a form on Slack', () => {
     });
   });
 
-  it('with a field that was emptied is that field without words', async () => {
+  it('with an emptied field has no text in that field', async () => {
     setup.slack.presses(chat, message, 'Deny', ada);
     await vi.waitFor(() => expect(setup.slack.views.open.has(ada.id)).toBe(true), WAIT);
     submits(setup.slack, ada, { reason: '' });
     await told('Denied:');
   });
 
-  it('that Slack does not hold, or does not show in time, is done without', async () => {
+  it('that Slack cannot show, or does not show in time, is skipped', async () => {
     form = formOf('x'.repeat(3_001));
     setup.slack.presses(chat, message, 'Deny', ada);
     await told('Done without.');
@@ -90,7 +90,7 @@ describe('a form on Slack', () => {
     expect(setup.slack.views.open.size).toBe(0);
   });
 
-  it('that comes too late asks for the press once more', async () => {
+  it('that comes too late asks the person to press again', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     setup.verdict = () => promise;
     const id = setup.slack.presses(chat, message, 'Deny', ada);

@@ -59,7 +59,7 @@ describe('messages of Slack', () => {
     expect((await received(2))[1]).toMatchObject({ content: '/stop', threadId: root.ts });
   });
 
-  it('in a thread that the bot began are meant for it', async () => {
+  it('in a thread that the bot started are meant for it', async () => {
     await setup.start();
     const { id } = await setup.channel.send(setup.part(channel.id, 'Good morning.'));
     setup.slack.says(channel, 'you, too', ada, { threadTs: id });

@@ -66,7 +66,7 @@ describe('a message to Slack', () => {
     expect(setup.slack.screen(chat)).toEqual(['all the same']);
   });
 
-  it('waits, after its answer was lost, until it is known whether it is there', async () => {
+  it('waits, after its answer was lost, until it is known whether it was sent', async () => {
     setup.slack.failures.push({ kind: 'drop', match: /^chat\.postMessage/ });
     await setup.channel.send(setup.part(chat.id, 'familiar'));
     setup.slack.failures.push({ kind: 'drop', match: /^chat\.postMessage/ });
@@ -182,7 +182,7 @@ describe('a refused token', () => {
     expect(setup.slack.calls.length).toBeLessThanOrEqual(2);
   });
 
-  it('is checked after five seconds again each time that it was valid in between', async () => {
+  it('is checked again after five seconds each time it was valid in between', async () => {
     let steady = 0;
     await setup.close();
     setup = await SlackSetup.open({ timing: { monotonicMs: () => steady } });

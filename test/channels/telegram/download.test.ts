@@ -46,7 +46,7 @@ describe('a file on Telegram', () => {
     expect(await read(fake.root, 'unknown')).toMatchObject({ code: 'unavailable', retryable: true });
   });
 
-  it('is given up when the connection falls silent in the middle', async () => {
+  it('is abandoned when the connection goes silent in the middle', async () => {
     const fake = await startFake();
     const id = idOf(fake.files.voice(Buffer.from('some sound'), 1));
     fake.files.failure('silence');

@@ -47,7 +47,7 @@ const textOf = (chatId: string, n: number): string => `Answer ${n} of ${chatId}.
 
 describe('ten minutes without Telegram', () => {
   it.each(['page', 'cut', 'silence'] satisfies Outage[])(
-    '(%s) lose and double no final text',
+    '(%s) neither lose nor repeat a final text',
     async (kind) => {
       const fake = await FakeTelegram.start();
       onTestFinished(() => fake.close());

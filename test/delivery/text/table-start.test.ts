@@ -38,7 +38,7 @@ describe('the end of a growing text that may become a table', () => {
     'no pipe at all\n-',
     `${'word '.repeat(40)}| and on`,
     `| ${'word '.repeat(120)}`,
-  ])('shows all of %j', (text) => {
+  ])('shows the whole of %j', (text) => {
     expect(tableStart(text)).toBe(text.length);
   });
 });

@@ -38,7 +38,7 @@ describe("the demo's persona", () => {
     expect(demoAnswer(asked(question, counted)).text).toContain('```\nnotes.txt\n```');
   });
 
-  it('names a conversation by how it began, in at most six words', () => {
+  it('names a conversation after its beginning, in at most six words', () => {
     const answer: ChatBodyMessage = { role: 'assistant', content: 'Done.' };
     const titleOf = (said: string) => demoTitle(asked(user(said), answer, user('Title?'))).text;
     expect(titleOf('plan a picnic')).toBe('Plan a picnic');

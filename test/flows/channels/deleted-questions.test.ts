@@ -125,7 +125,7 @@ describeGateway('A deleted question', { discord: true, env }, (fixture) => {
       ).toContain(chat.address);
     });
 
-    it('is answered when its turn has begun', async () => {
+    it('is answered when its turn has started', async () => {
       const chat = await open(fixture());
       const asked = `slowly ${chat.address}`;
       fixture().ollama.answer({ text: `done ${chat.address}`, hold: true }, { when: asked });

@@ -116,7 +116,7 @@ describeGateway('spoken answers', options, (fixture) => {
     expect(input).not.toMatch(/alert|example/);
   });
 
-  it('never hold up a text: the next one is answered while the first is still being spoken', async () => {
+  it('never delay a text: the next one is answered while the first is still being spoken', async () => {
     const chat = someone();
     await switchOn(chat);
     const release = server().hold();

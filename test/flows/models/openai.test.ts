@@ -51,7 +51,7 @@ describe('a gateway with an OpenAI-compatible server', { timeout: START_MS }, ()
     [{}, 'I am llama-server'],
     [{ MODEL: 'fake' }, 'I am Ollama'],
     [{ MODEL: 'fake', OLLAMA_HOST: '' }, 'I am llama-server'],
-  ])('and %j says %s, and shows the key nowhere', async (env, said) => {
+  ])('and %j reports %s, and never shows the key', async (env, said) => {
     const { answer, log } = await ask(env);
     expect(answer).toContain(said);
     expect(answer + log).not.toContain(KEY);

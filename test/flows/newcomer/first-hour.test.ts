@@ -24,7 +24,7 @@ describePage('the first hour of a newcomer', (tab) => {
     ['on a wide screen in the dark', { colorScheme: 'dark' as const }, 'wide-dark'],
     ['on a phone in the dark', PHONE, 'phone'],
     ['on a phone in the light', { ...PHONE, colorScheme: 'light' as const }, 'phone-light'],
-  ])('goes %s from the first chat to the trace of a failure', async (_screen, context, name) => {
+  ])('leads %s from the first chat to the trace of a failure', async (_screen, context, name) => {
     const { ollama } = fixture;
     const save = (step: string): Promise<void> => tab.screenshot(`walk-${name}-${step}`);
     const page = await tab.open(`${fixture.gateway.url}/#http:${name}-bread`, { ...context, token: OWNER });

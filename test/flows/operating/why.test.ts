@@ -32,7 +32,7 @@ describeGateway('why it did not answer', { telegram: true, file, tools: riskyToo
     fixture().sql<{ id: string; reason: string | null }[]>`
       select id, reason from turn where session = ${`telegram:${chat}`} order by lane_seq`;
 
-  it('1: its channel passes on no messages of that kind', async () => {
+  it('1: its channel does not forward messages of that kind', async () => {
     const chat = person();
     fixture().telegram.says(chat, 'from an inline bot', chat, {
       fields: { via_bot: { id: 5, is_bot: true, first_name: 'x' } },
@@ -106,7 +106,7 @@ describeGateway('why it did not answer', { telegram: true, file, tools: riskyToo
     await Promise.all([...busy, chat].map((one) => fixture().idle(`telegram:${one}`)));
   });
 
-  it('6: it joined the turn before it', async () => {
+  it('6: it joined the previous turn', async () => {
     const chat = person();
     says(chat, '/queue steer');
     await vi.waitFor(() => expect(screen(chat).join()).toContain('steer'), WAIT);

@@ -157,7 +157,7 @@ describe('parley doctor on a broken setup', () => {
     expect(said).toMatch(/error +Sandbox +Running programs is unavailable: /);
   });
 
-  it('names a tool that the settings enable but switch off', async () => {
+  it('names a tool that the settings both enable and turn off', async () => {
     await settings('{"tools": {"enabled": ["exec"], "exec": false}}');
     expect(await complaints(env)).toMatch(/warning +Sandbox +tools\.enabled names exec, which .* is off\./);
   });
@@ -170,7 +170,7 @@ describe('parley doctor on a broken setup', () => {
     expect(said).toMatch(/warning +Time zone +TZ is not a valid time zone/);
   });
 
-  it('tells programs the same as JSON', async () => {
+  it('reports the same to programs as JSON', async () => {
     const { text, ok } = await doctorCommand(['--json'], { ...env, MODEL: 'nosuch:7b' }, PLAIN);
     const { findings } = JSON.parse(text);
     expect(ok).toBe(false);

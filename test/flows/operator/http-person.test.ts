@@ -45,7 +45,7 @@ describeGateway('the data of a person over HTTP', { file, model }, (fixture) => 
   const rowsWith = async (word: string): Promise<string[]> =>
     (await rowsOf(fixture())).filter((row) => row.includes(word));
 
-  it('of a token goes whole, with its sessions, memories, files, sign-ins and language', async () => {
+  it('of a token is deleted completely, with its sessions, memories, files, sign-ins and language', async () => {
     const ada = ids.get('ada') ?? '';
     await says(SECRETS.app, 'app', 'this stays with the app');
     await remembers(SECRETS.ada, 'ada', 'Ada keeps seven canaries');
@@ -72,7 +72,7 @@ describeGateway('the data of a person over HTTP', { file, model }, (fixture) => 
     expect(await rowsWith('this stays with the app')).not.toEqual([]);
   });
 
-  it('of an end user goes, and what others said to the same client stays', async () => {
+  it('of an end user is deleted, and what others said to the same client stays', async () => {
     const app = ids.get('app') ?? '';
     const [grace, hedy] = ['grace@example.org', 'hedy@example.org'];
     await remembers(SECRETS.app, 'of-grace', 'Grace has a moth', grace);
@@ -96,7 +96,7 @@ describeGateway('the data of a person over HTTP', { file, model }, (fixture) => 
     expect(await rowsWith(app)).toEqual([]);
   });
 
-  it('of a proxy user who shares a token is not told apart from that of the others', async () => {
+  it('of a proxy user who shares a token cannot be distinguished from that of the others', async () => {
     await expect(person('export', 'proxy:bob@example.org')).rejects.toThrow(/shares the token both/);
     await expect(person('export', 'proxy:nobody@example.org')).rejects.toThrow(
       /gives nobody@example.org no token/,

@@ -96,14 +96,14 @@ describe('parley init', () => {
     }
   });
 
-  it('fetches a model that the server does not have', async () => {
+  it('downloads a model that the server does not have', async () => {
     await init(['qwen3:4b']);
     expect(model.requests).toContain('POST /api/pull');
     expect(await variables()).toMatch(/^MODEL=qwen3:4b$/m);
     await expect(init(undefined, '--pull', 'missing:1b')).rejects.toThrow(/could not fetch missing:1b/);
   });
 
-  it('edits what is there when it is run again: comments, order and other lines stay', async () => {
+  it('edits the existing files when it is run again: comments, order and other lines stay', async () => {
     await init(undefined, '--yes', '--model', 'fake');
     const commented = '// Mine.\n{\n  // Calm.\n  "persona": "Ada",\n  "schedules": { "total": 7 }\n}\n';
     await writeFile(path.join(home, 'config.json'), commented);

@@ -24,7 +24,7 @@ describeGateway(
   (fixture) => {
     const person = (...args: string[]): Promise<string> => personText(fixture(), args);
 
-    it('is exported and deleted completely, and not a row of others changes', async () => {
+    it('is exported and deleted completely, and no row of others changes', async () => {
       const on = fixture();
       const { store, telegram, sql } = on;
       await store.access.addGrant('telegram', 'dm', ada);

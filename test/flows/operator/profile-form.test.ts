@@ -34,7 +34,7 @@ const promptOf = async (chat: string, content: string, profileId?: string): Prom
 };
 
 describe('a profile', () => {
-  it('is made, edited and deleted over HTTP, and the next turn has what was edited', async () => {
+  it('is created, edited and deleted over HTTP, and the next turn uses the edits', async () => {
     expect((await ask('/v1/profiles', { json: { id: 'poet' } })).status).toBe(201);
     await change('poet', { version: await versionOf('poet'), systemPrompt: 'Answer in rhyme.' });
     expect(await promptOf('poems', 'a poem about rain', 'poet')).toContain('Answer in rhyme.');
@@ -77,7 +77,7 @@ describe('a profile', () => {
 });
 
 describePage('the form of a profile', (tab) => {
-  it('makes a profile, edits it, shows which field is wrong, and deletes it', async () => {
+  it('creates a profile, edits it, shows which field is wrong, and deletes it', async () => {
     const page = await tab.open(fixture.gateway.url, { token: OWNER });
     await goToScreen(page, 'profiles');
     await page.getByLabel('Name', { exact: true }).fill('singer');

@@ -44,7 +44,7 @@ const latest = async ({ store }: GatewayFixture, session: PlanRecord['session'])
 };
 
 describeGateway(
-  'a plan that is made first and run later',
+  'a plan that is created first and run later',
   {
     telegram: true,
     discord: true,

@@ -69,7 +69,7 @@ describeGateway('settings', { telegram: true, file: FILE, tools: [wait] }, (fixt
     await fixture().post(session, said);
   };
 
-  it('apply to the next turn; a running turn keeps what it began with', async () => {
+  it('apply to the next turn; a running turn keeps the settings it started with', async () => {
     gate = Promise.withResolvers();
     await begin('runs', 'first question');
     await fixture().modelCall('first question');
@@ -90,7 +90,7 @@ describeGateway('settings', { telegram: true, file: FILE, tools: [wait] }, (fixt
     await fixture().idle('http:runs');
   });
 
-  it('let people in, and limit them, from the edit on', async () => {
+  it('let people in, and limit them, as soon as they are edited', async () => {
     const [stranger = '', other = ''] = STRANGERS;
     const { telegram } = fixture();
     telegram.says(stranger, 'am I heard?', stranger);
@@ -155,7 +155,7 @@ describeGateway('settings', { telegram: true, file: FILE, tools: [wait] }, (fixt
     expect(await status()).not.toContain('errors');
   });
 
-  it('report what applies only after a restart, until it is as before', async () => {
+  it('report what applies only after a restart, until the change is reverted', async () => {
     const channels = { http: { limits: { turnsPerToken: 7 } } };
     await edit({ ...FILE, persona: 'You are Jack.', channels, turns: { concurrency: 9 } });
     const waiting = ['channels.http.limits.turnsPerToken', 'turns.concurrency'];

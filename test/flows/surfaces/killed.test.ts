@@ -21,7 +21,7 @@ const shownIn = ({ screen }: LinkedChat): string[] => screen().map(({ text }) =>
 const count = (chat: LinkedChat, text: string): number =>
   shownIn(chat).filter((shown) => shown.includes(text)).length;
 
-it('loses and doubles nothing in private chats, a group, a channel, a thread and on the page, however often it is killed', async () => {
+it('neither loses nor repeats anything in private chats, a group, a channel, a thread and on the page, however often it is killed', async () => {
   const scenario = await startScenario({ sessions: sessionsFor(1), dm: 'open', config: CONFIG });
   const { ollama, gateways } = scenario;
   const [gateway] = gateways;

@@ -116,7 +116,7 @@ export class LinkedChats {
     const others = linked.surfaces.filter(({ address }) => address !== this.#key);
     this.#open.textContent =
       linked.asks !== null
-        ? say('page.linked.asks')
+        ? say('page.linked.request')
         : others.length > 0
           ? say('page.linked.count', { count: others.length })
           : say('page.linked.link');
@@ -213,7 +213,7 @@ export class LinkedChats {
     const ways = commands.map(({ command, networks }) =>
       h('span', {}, h('code', {}, command), commands.length > 1 ? ` (${networks.join(', ')}) ` : ' '),
     );
-    this.#given.replaceChildren(...sayParts('page.linked.given', { command: h('span', {}, ...ways) }));
+    this.#given.replaceChildren(...sayParts('page.linked.code_sent', { command: h('span', {}, ...ways) }));
   }
 
   async #enter() {

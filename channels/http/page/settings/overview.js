@@ -34,11 +34,11 @@ export async function overviewScreen({ ask }) {
     row(say('page.set.model', { name: model.name ?? '' }), modelProblem(model) ?? LABELS[model.state]),
     row(
       say('page.set.configuration'),
-      [...settings.errors, ...waits(settings.needsRestart)].join('; ') || say('page.set.in_order'),
+      [...settings.errors, ...waits(settings.needsRestart)].join('; ') || say('page.set.ok'),
     ),
     row(
       say('page.set.profiles'),
-      say(profiles.state === 'degraded' ? 'page.set.profile_errors' : 'page.set.in_order'),
+      say(profiles.state === 'degraded' ? 'page.set.profile_errors' : 'page.set.ok'),
     ),
   ];
   const channels = Object.values(health.channels).map((channel) =>

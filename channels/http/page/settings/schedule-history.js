@@ -38,7 +38,7 @@ export async function showHistory(host, { id, task }) {
         ? h('p', { class: 'quiet' }, say('page.set.runs_none'))
         : table(
             say('page.set.runs_table'),
-            [say('page.set.due'), say('page.set.begun'), say('page.set.how_ended'), ''],
+            [say('page.set.due'), say('page.set.started'), say('page.set.how_ended'), ''],
             runs.map((run) => cells(host, run)),
           ),
     );

@@ -93,7 +93,7 @@ function showSecret(host, place, name, secret) {
   const confirmButton = h(
     'button',
     { type: 'button', onclick: () => void host.act(async () => undefined) },
-    say('page.set.kept'),
+    say('page.set.token_saved'),
   );
   place.replaceChildren(
     h('p', {}, say('page.set.token_once', { name })),

@@ -129,7 +129,7 @@ export const surfaces = {
   'link.nothing': 'There is nothing to confirm here. {/link} gives a new code.',
   'link.code':
     'To share this conversation, send this within ten minutes in the other chat: {ways}\n\nI will ask you here before the chats are linked. Do not give the code to anyone else.',
-  'link.asked': 'I sent a request to {where}.',
+  'link.requested': 'I sent a request to {where}.',
   'link.both_agreed': 'Both sides agreed: the chats now share one conversation.',
   'link.waiting': 'Thank you. Waiting for {where} to confirm.',
   'link.foreign': 'This question is for someone else.',
@@ -175,7 +175,7 @@ export const surfaces = {
   'unlink.left': 'This chat is separate again. The shared messages stay with the other chats.',
   'unlink.separated': 'The chats are separated. The shared messages stay here.',
   'unlink.has_left': '{where} has left this conversation.',
-  'unlink.went_on': 'This chat is separate again: the shared conversation continues elsewhere.',
+  'unlink.continued': 'This chat is separate again: the shared conversation continues elsewhere.',
   'unlink.in_the_middle': 'this chat was separated before the answer ended',
   'unlink.unreachable': 'I can no longer write to {where}, so it has left this conversation.',
 
@@ -294,7 +294,7 @@ export const channelHealth = {
   'health.server_sync': 'The {network} homeserver did not answer a sync; retrying.',
   'health.chat_token':
     '{network} refuses the bot token: put the one @BotFather shows for your bot into {variable}, then restart. Parley keeps asking {network}, in case it accepts this one after all.',
-  'health.said': '{network} answered {method} with "{description}".',
+  'health.answer': '{network} answered {method} with "{description}".',
   'health.conflict':
     '{refusal} Something else is receiving with this bot token: stop it, or use a separate bot.',
   'health.webhook_address': '{refusal} Correct {setting}.',

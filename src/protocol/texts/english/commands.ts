@@ -12,7 +12,7 @@ export const commands = {
   'stop.was_idle': 'Nothing was running.',
   'stop.dropped': { one: '1 queued message was dropped.', other: '{count} queued messages were dropped.' },
   'stop.agents': 'Stopped subagents: {agents}.',
-  'new.begun': 'This is a new conversation.',
+  'new.started': 'This is a new conversation.',
   'new.untitled': 'New conversation',
   'new.in_thread': 'This is a new conversation: write to me here.',
   'new.no_right':
@@ -217,7 +217,7 @@ export const settings = {
   'model.chosen': '(chosen for this conversation; {/model} default resets it)',
   'model.change': 'Change it with {/model} NAME:',
   'model.more': 'and {more} more',
-  'model.usual_again': 'Back to the default model: {model}.',
+  'model.reset': 'Back to the default model: {model}.',
   'model.is_profile': '"{name}" is a profile: switch to it with {/profile} {name}.',
   'model.changed': 'Model changed to {model}, starting with the next message.',
   'settings.owners_only':

@@ -139,7 +139,7 @@ export const pageChat = {
   'page.linked.group': '{network} (group chat)',
   'page.linked.private': '{network} (private chat)',
   'page.linked.private_with': '{network} (private chat with {name})',
-  'page.linked.asks': 'Link request',
+  'page.linked.request': 'Link request',
   'page.linked.count': { one: 'Linked chats: {count}', other: 'Linked chats: {count}' },
   'page.linked.since': 'since {moment}',
   'page.linked.separate_ask': 'Separate {where} from this conversation?',
@@ -148,7 +148,7 @@ export const pageChat = {
   'page.linked.would':
     '{where} would share this conversation: both would show the same questions and answers, and each could reply, stop and approve.',
   'page.linked.waiting': 'Waiting for {where} to confirm.',
-  'page.linked.given':
+  'page.linked.code_sent':
     'In the other chat, send this within ten minutes: {command} Do not give the code to anyone else.',
   'page.long.all': 'Show all',
   'page.long.less': 'Show less',

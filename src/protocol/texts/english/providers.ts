@@ -141,7 +141,7 @@ export const fileProblems = {
   'problem.fullest': { one: 'must have at most {count} entry', other: 'must have at most {count} entries' },
   'problem.choice': 'must be one of {choices}',
   'problem.other': 'is not valid: {detail}',
-  'problem.said': '{detail}',
+  'problem.detail': '{detail}',
   'problem.no_tool': 'there is no tool "{name}"; the tools are {tools}',
   'problem.chain': 'the fallbacks lead back to an earlier model: {chain}',
   'problem.too_long': 'is too long: {size} bytes; at most {most} are allowed',
@@ -235,8 +235,8 @@ export const files = {
 export const trace = {
   'trace.accepted': 'the message was accepted',
   'trace.asked_again': 'answers the question of turn {turn} again, {rest}',
-  'trace.begun': 'after {time} in the queue on node {node}, profile {profile}{failed}',
-  'trace.goes_on': 'continues on node {node}, profile {profile}{failed}',
+  'trace.started': 'after {time} in the queue on node {node}, profile {profile}{failed}',
+  'trace.continued': 'continues on node {node}, profile {profile}{failed}',
   'trace.moved': 'continues on node {node}, moved from another, profile {profile}{failed}',
   'trace.failed_before': ', after {attempts} and {crashes}',
   'trace.live': 'live on screen: {sent}, {edits}, {refused} refused as too fast, {failed} failed',
@@ -277,7 +277,7 @@ export const trace = {
   'trace.denied': 'denied by {by}: {tool}',
   'trace.delivered': 'delivered{pauses}',
   'trace.not_delivered': 'not delivered yet{pauses}',
-  'trace.given_up': 'delivery given up{pauses}',
+  'trace.delivery_dead': 'delivery given up{pauses}',
   'trace.pauses': ' after {time} of waiting and {attempts}',
   'trace.uncertain': {
     one: '{number} attempt with unknown outcome',
@@ -306,8 +306,8 @@ export const trace = {
   'trace.note_agent_stuck': 'the step makes no progress',
 } as const;
 
-/*** What became of a message, as `/why` tells it. */
-export const why = {
+/*** What happened to a message, as `/why` reports it. */
+export const outcomes = {
   'why.joined': 'Its message was joined into {into}, whose answer covers both.',
   'why.joined_before': 'the turn before it',
   'why.joined_turn': 'turn {turn}',

@@ -3,10 +3,10 @@
 export const turns = {
   'turn.empty': 'The model gave an empty answer. Please ask again, perhaps in other words.',
   'turn.cut_off': '*(cut off: the answer reached its maximum length)*',
-  'turn.cut_off_unbegun':
+  'turn.cut_off_early':
     'The model reached its maximum length before it started to answer. Please ask for less at once.',
   'turn.filtered': '*(cut off: the content filter of the model server ended the answer)*',
-  'turn.filtered_unbegun':
+  'turn.filtered_early':
     'The content filter of the model server ended this answer before it started. Please ask in other words.',
   'turn.refused': 'The model refused to answer.',
   'turn.stopped': '*(stopped)*',
@@ -17,7 +17,7 @@ export const turns = {
     other:
       'I stopped after {count} steps, the limit of this profile (maxIterations), before I was finished. Tools used so far: {tools}.',
   },
-  'turn.go_on': 'Write "go on" to continue.',
+  'turn.continue': 'Write "go on" to continue.',
   'turn.model_away': 'The model is not available, trying again. {why}',
   'turn.no_plan': 'This answer has no plan: {why}',
   'turn.no_steps':
@@ -42,7 +42,7 @@ export const turns = {
     'Outcome unknown: {tool} was interrupted and is not run again: it may or may not have taken effect.',
   'turn.model_back': 'The model {model} is answering again.',
   'turn.model_instead': 'The model {model} {why}; {instead} answers instead.',
-  'turn.usual_instead': 'The default model {why}; {instead} answers instead.',
+  'turn.default_instead': 'The default model {why}; {instead} answers instead.',
   'turn.not_spoken':
     'This answer could not be spoken: {why} Answers continue as text; {/voice} off stops the attempts.',
 
@@ -55,7 +55,7 @@ export const turns = {
   'model_fails.timeout_first_chunk': 'does not start to answer',
   'model.answers_instead': '{model} answers instead, because it {why}',
   'model.small_window': 'a small context window of {tokens} tokens: it looks up the tools that do not fit',
-  'model.only_talks': '{model} cannot call tools, so it can only chat',
+  'model.chat_only': '{model} cannot call tools, so it can only chat',
   'omission.system_role': 'the separate system message',
   'omission.tool_schemas': 'the details of the tools’ parameters',
   'omission.server_tools': 'the tools of the MCP server {server}',
@@ -232,16 +232,16 @@ export const plans = {
   'plan.thinking_plan': 'The plan',
   'plan.thinking_some': 'A step of the plan',
   'plan.thinking_step': 'Step {number}: {description}',
-  'plan.begun': 'The plan has started: {/stop} ends it.',
-  'plan.over_unchangeable':
+  'plan.started': 'The plan has started: {/stop} ends it.',
+  'plan.ended_unchangeable':
     'This plan has ended, so it cannot be changed. {/plans} lists the plans that can run again.',
   'plan.planner_fixed':
     'In planner mode the model follows its plan on its own: the plan can only be changed before it runs.',
   'plan.planner_stops':
     'In planner mode the model follows its plan on its own; the plan can only be stopped.',
   'plan.edits_wait': '{most} changes are already waiting for the next step; wait until it starts.',
-  'plan.not_begun': 'This plan has not started. {/run} or its card starts it, {/plan} cancel drops it.',
-  'plan.over': 'This plan has ended.',
+  'plan.not_started': 'This plan has not started. {/run} or its card starts it, {/plan} cancel drops it.',
+  'plan.ended': 'This plan has ended.',
   'plan.stopped': 'The plan is stopped.',
   'plan.step_runs': 'Running the step.',
   'plan.continues': 'The plan continues.',
@@ -280,8 +280,8 @@ export const plans = {
   'edit.beside_itself': 'A step cannot be moved before or after itself.',
   'edit.too_early':
     'No step can be put before step {number}, which has started or is waiting for your answer.',
-  'edit.asked': 'Step {number} is waiting for your answer: run it or skip it instead.',
-  'edit.begun': 'Step {number} has started, so it can no longer be changed.',
+  'edit.waiting': 'Step {number} is waiting for your answer: run it or skip it instead.',
+  'edit.started': 'Step {number} has started, so it can no longer be changed.',
   'edit.no_step': 'The plan has no step "{id}".',
   'edit.empty': 'A step needs some text.',
   'edit.too_long': 'A step can have at most {most} characters; this one has {length}.',
@@ -303,7 +303,7 @@ export const delivery = {
   'card.ended': '■ Ended · {progress}',
   'card.completed': '✔ Completed · {progress}',
   'card.cancelled': '✖ Cancelled · {progress}',
-  'card.not_begun': '{steps} · not started',
+  'card.not_started': '{steps} · not started',
   'card.runs': { one: '{steps} · run once', other: '{steps} · run {count} times' },
   'card.corrections': 'Corrections left: {left} of {most}',
   'card.attempt': 'attempt {number}',

@@ -158,7 +158,7 @@ describe('a file on Discord', () => {
     });
   });
 
-  it('is given up when the connection falls silent in the middle', async () => {
+  it('is abandoned when the connection goes silent in the middle', async () => {
     const { media } = await heard('look', [file('a.txt', 'a text')]);
     setup.discord.cdn.failure('silence');
     expect(await failureOf(read(media[0]))).toMatchObject({ code: 'unavailable', retryable: true });

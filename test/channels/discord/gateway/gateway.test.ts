@@ -243,7 +243,7 @@ describe('the connection to the Discord gateway', () => {
     );
   });
 
-  it('ignores events it cannot read', async () => {
+  it('ignores events that it cannot read', async () => {
     await setup.start();
     setup.discord.gateway.dispatch('MESSAGE_CREATE', 0, () => ({ id: 7, content: null }));
     setup.discord.gateway.dispatch('SOMETHING_NEW', 0, () => ({ what: 'ever' }));

@@ -170,7 +170,7 @@ describePageOnFakeGateway('the first load', (tab, fixture) => {
     await openSignedIn();
     expect(asked).not.toContain('GET /v1/commands 200');
     await write(tab.page, '/status');
-    await tab.page.getByText('No problems found.').waitFor();
+    await tab.page.getByText('All is well.').waitFor();
     expect(asked.filter((line) => line === 'GET /v1/commands 200')).toHaveLength(1);
   });
 });

@@ -71,7 +71,7 @@ describe('the texts of the page', () => {
     expect(givenBy('ja', table).parley).toBe(PARLEY);
   });
 
-  it('come without anything that is said only in chats', () => {
+  it('do not include texts that only chats show', () => {
     const { table, english } = givenBy('de', GERMAN);
     expect(Object.keys({ ...table, ...english }).filter((key) => !AREAS.test(key))).toEqual([]);
     expect(Object.keys(table)).toHaveLength(Object.keys(ENGLISH).filter((key) => AREAS.test(key)).length);

@@ -101,7 +101,7 @@ export function trySwitch(place) {
 export function takenBackLine({ turnId, answerLeftOut }) {
   if (answerLeftOut === undefined) return [say('page.act.dropped')];
   return [
-    `${say('page.act.taken_back')} `,
+    `${say('page.act.undone')} `,
     actButton(say('page.act.put_back'), say('page.act.put_back'), { do: 'choose', turnId }, 'text-button'),
   ];
 }

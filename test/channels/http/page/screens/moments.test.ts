@@ -25,7 +25,7 @@ describePage('times', (tab) => {
   beforeAll(async () => void (fixture = await openGatewayOfEveryScreen()));
   afterAll(() => fixture.close());
 
-  it('say their whole date on every screen', async () => {
+  it('show their full date on every screen', async () => {
     const found: string[] = [];
     const screens: string[] = [];
     await visitEveryScreen(tab, fixture, {}, async (screen) => {

@@ -61,7 +61,7 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
     expect(await notices()).toEqual(['The store is away.']);
   });
 
-  it('of a message that is refused is said at the message, and of a token at the sign-in', async () => {
+  it('of a refused message is shown at the message, and of a token at the sign-in', async () => {
     await fixture.open();
     await write(tab.page, 'a thought that took long '.repeat(1_300));
     await showsOnly('Not sent: At most 32000 characters.');
@@ -75,7 +75,7 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
     expect((await notices())[0]).toContain('That token is not valid.');
   });
 
-  it('of a model server is said by the answer that failed for it, else by the banner', async () => {
+  it('of a model server is shown by the answer that failed for it, else by the banner', async () => {
     const { health } = fixture.api.gateway;
     const detail = 'No model server answers.';
     fixture.api.gateway.health = async () => ({ ...(await health()), model: { state: 'down', detail } });

@@ -77,7 +77,7 @@ describe('a transcription', () => {
     expect(ears.heard).toEqual([]);
   });
 
-  it('refuses what is no recording, too long, empty, or not a form', async () => {
+  it('refuses anything that is not a recording, or is too long, empty or not a form', async () => {
     const code = async (asked: ReturnType<typeof form>) => {
       const { status, text } = await asked;
       return [status, JSON.parse(text).error.code];
@@ -89,7 +89,7 @@ describe('a transcription', () => {
     expect((await api.call('/v1/audio/transcriptions', { json: { file: 'x' } })).status).toBe(415);
   });
 
-  it('says what the server said, with a status', async () => {
+  it('repeats what the server said, with a status', async () => {
     ears.fails(404, '{"error":{"message":"no such model"}}', { 'content-type': 'application/json' });
     expect(await form({})).toMatchObject({ status: 502, text: expect.stringContaining('no such model') });
   });

@@ -98,7 +98,7 @@ describe('an item that is sent as a reference', () => {
 });
 
 describe('a response that continues another', () => {
-  it('has the whole conversation as its context, without the instructions of before', async () => {
+  it('has the whole conversation as its context, without the earlier instructions', async () => {
     answers('One.');
     const first = (await ask({ input: 'first', instructions: 'Be kind.' })).body;
     answers('Two.');
@@ -127,7 +127,7 @@ describe('a response that continues another', () => {
     expect(context()).toEqual(['user: where?', 'assistant: ', 'tool: a cat']);
   });
 
-  it('is refused by name when that one is not stored, is of another token, or of a session', async () => {
+  it('is refused by name when the other one is not stored, or belongs to another token or a session', async () => {
     const refused = async (id: string, headers = {}) => {
       const { status, body } = await ask({ input: 'x', previous_response_id: id }, headers);
       expect([status, body.error.param]).toEqual([400, 'previous_response_id']);

@@ -81,7 +81,7 @@ it.each([
   expect([answer.status, String(error.param).split('.')[0]]).toEqual([400, param]);
 });
 
-it('takes what asks for the usual', async () => {
+it('accepts fields that ask for the default', async () => {
   const json = { ...asked, suffix: null, echo: false, best_of: 1, n: 1, logprobs: null };
   expect((await api.call('/v1/completions', { json })).status).toBe(200);
 });
