@@ -71,7 +71,7 @@ describe('the tool message', () => {
     });
     const child = asked({ kind: 'posted', seq: 1 });
     await expect(child.tool.execute({ text: 'x' }, toolContext({ agentId: 'a' }))).rejects.toThrow(
-      'subagent',
+      'Subagents cannot write to people',
     );
     expect(child.requests).toEqual([]);
   });
