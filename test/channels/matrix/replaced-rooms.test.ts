@@ -100,7 +100,7 @@ it('declines an invitation into a room that claims to replace one which does not
   expect(setup.moves).toEqual([]);
 });
 
-it('finishes in the next process what one has begun: it had joined, and moved nothing yet', async () => {
+it('finishes what an earlier process began: it had joined, and moved nothing yet', async () => {
   const { rooms } = setup.server;
   const old = rooms.room(person('Ada'), person('Bob'));
   await setup.start();

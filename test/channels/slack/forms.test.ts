@@ -52,7 +52,7 @@ describe('a form on Slack', () => {
   const told = (text: string): Promise<void> =>
     vi.waitFor(() => expect(setup.slack.workspace.ephemerals.map((one) => one.text)).toEqual([text]), WAIT);
 
-  it('is shown for a press, and what was filled in goes on as that press', async () => {
+  it('is shown for a press, and what was filled in continues that press', async () => {
     const id = setup.slack.presses(chat, message, 'Deny', ada);
     await vi.waitFor(() => expect(setup.slack.answers.has(id)).toBe(true), WAIT);
     const shown = setup.slack.views.open.get(ada.id);

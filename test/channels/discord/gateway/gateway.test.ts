@@ -137,7 +137,7 @@ describe('the connection to the Discord gateway', () => {
     await arrives(['after all']);
   });
 
-  it('keeps trying during an outage at the start, and receives when it is over', async () => {
+  it('keeps trying during an outage at the start, and receives once it has ended', async () => {
     const { port } = setup.discord;
     await setup.discord.disappear();
     const started = setup.start();

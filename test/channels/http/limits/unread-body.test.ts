@@ -32,7 +32,7 @@ const REFUSED: Refused[] = [
   { path: '/v1/embeddings', headers: { 'content-type': 'text/plain', authorization: ADMIN }, status: 415 },
 ];
 
-/** A connection pool of one connection: each request must be able to follow the one before it. */
+/** A connection pool of one connection: each request must be able to follow the previous one. */
 interface Pooled {
   post(path: string, headers: Record<string, string>, body: string): Promise<Answered>;
   close(): Promise<void> | void;
@@ -114,7 +114,7 @@ describe.each([
     },
   );
 
-  it('gets every answer after bodies that are too long to be read for nothing, and is told to reconnect', async () => {
+  it('gets every answer after bodies that are too long to be read, and is asked to reconnect', async () => {
     const pool = open(api.url);
     const body = 'x'.repeat(MAX_DRAINED_BYTES + 1);
     const headers = { ...json, authorization: ADMIN, 'content-length': String(body.length) };
@@ -146,7 +146,7 @@ describe('an unread body', () => {
     socket.destroy();
   });
 
-  it('that waits for "100 Continue" ends its connection at once, which the answer says', async () => {
+  it('that waits for "100 Continue" loses its connection at once, as the answer announces', async () => {
     const socket = await openSocket(api.url);
     socket.write(post(2, 'Expect: 100-continue\r\n'));
     expect((await readAnswer(socket)).text).toMatch(/404 Not Found[^]*connection: close/i);

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { NewestAnswer } from '../../../../channels/http/page/newest.js';
 
-it('shows no answer over that of a later request, and none that comes first is kept waiting', () => {
+it('never replaces the answer of a later request, and delays none that arrives first', () => {
   const newest = new NewestAnswer();
   const [first, second, third] = [newest.begin(), newest.begin(), newest.begin()];
   expect(second?.()).toBe(true);

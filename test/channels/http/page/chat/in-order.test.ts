@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { InOrder } from '../../../../../channels/http/page/chat/in-order.js';
 
-it('begins a piece of work once the one before it has ended, also when that failed', async () => {
+it('begins a piece of work once the previous one has ended, even if that failed', async () => {
   const order = new InOrder();
   const first = Promise.withResolvers<void>();
   const begun: string[] = [];

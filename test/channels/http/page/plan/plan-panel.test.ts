@@ -167,7 +167,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
   });
 
   describe('has buttons', () => {
-    it('for the actions that are possible now, and none once it is over (S-02)', async () => {
+    it('for the actions that are possible now, and none once it has ended (S-02)', async () => {
       const turn = await follow(RUNNING);
       await offers('Pause', 'Skip step', 'Stop');
       turn.emit({ type: 'plan_paused' });

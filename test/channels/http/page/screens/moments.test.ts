@@ -51,7 +51,7 @@ describePage('times', (tab) => {
     );
   }, 120_000);
 
-  it('are told in the language of the reader', async () => {
+  it('are reported in the language of the reader', async () => {
     const page = await tab.open(fixture.gateway.url, { token: OWNER, locale: 'de-AT' });
     const time = page.locator('#sessions time').first();
     expect(await time.getAttribute('title')).toMatch(

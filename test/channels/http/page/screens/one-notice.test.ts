@@ -17,7 +17,7 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
   const stop = () => fixture.api.channel.stop();
   const start = () => fixture.api.channel.start(fixture.api.gateway.receive);
 
-  it('of the connection is said by the banner alone, whatever is asked for meanwhile, until it is over', async () => {
+  it('of the connection is reported by the banner alone, whatever is requested meanwhile, until it ends', async () => {
     await fixture.open();
     const turn = await fixture.ask('count');
     turn.say('one');

@@ -136,7 +136,7 @@ describe('the ollama package', () => {
     await expect(client.show({ model: 'nothing' })).rejects.toMatchObject({ status_code: 404 });
   });
 
-  it('is told in mid-stream that the model failed', async () => {
+  it('learns in mid-stream that the model failed', async () => {
     api.gateway.completion = async function* () {
       yield { type: 'text', delta: 'Hi' };
       throw new Error('broken');
