@@ -50,11 +50,7 @@ export class Replies {
       : undefined;
   }
 
-  /**
-   * Replaces a reply's text, and returns the reply with whatever reaches it after the token has expired: the real id
-   * of a deferred one is known only now. Throws `ChannelError('message_gone')` if it cannot be changed: send a normal
-   * message.
-   */
+  /** Replaces a reply's text; returns the reply as it stays reachable. Throws `ChannelError('message_gone')` for an old one. */
   async edit(reply: SentMessage, chatId: string, content: Partial<Content>): Promise<SentMessage> {
     return await this.#onReply(
       reply,
@@ -78,10 +74,7 @@ export class Replies {
     );
   }
 
-  /**
-   * Sends a message after an earlier reply, even where the bot itself may not write. Undefined if the token has
-   * expired. Discord supports no nonce here: throws `ChannelError('outcome_unknown')` if the answer is lost.
-   */
+  /** Sends a message after an earlier reply; undefined once its token has expired. Throws `ChannelError('outcome_unknown')`. */
   async followUp(
     reply: SentMessage,
     content: Content,

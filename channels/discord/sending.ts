@@ -50,10 +50,7 @@ export class Sending {
     this.#onRefused = onRefused;
   }
 
-  /**
-   * Creates a message; returns its id. Discord answers a repeated nonce with the first message, so a lost answer is
-   * requested once more here, and any later repeat of the same part is harmless.
-   */
+  /** Creates a message; returns its id. A repeated nonce gets the first message, so a lost answer is requested once more. */
   async create(
     { nonce, replyTo, ...place }: OutboundPart | OutboundFile,
     content: Content,

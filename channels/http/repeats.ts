@@ -199,10 +199,7 @@ export class AnsweredTurns {
   }
 }
 
-/**
- * The turn of a resent request: that of the caller's newest message in the session, when it has the same text and its
- * answer has not reached anyone. Undefined for every other request. Throws `StoreError`.
- */
+/** The turn of a resent request: of the newest message, if its text is the same and its answer unread. Throws `StoreError`. */
 export async function turnOfRetry(
   incoming: IncomingMessage,
   caller: Caller,

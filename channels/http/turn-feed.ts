@@ -26,7 +26,7 @@ const RESTARTED = new HttpError(
 const DELETED = new HttpError(410, 'session_deleted', 'The session was deleted.');
 
 /** The answer for a client whose message became part of another turn. */
-const JOINED = 'This message was answered together with the one before it, in the same session.';
+const JOINED = 'This message was answered together with the previous one of the same session.';
 
 /** Events of the session that are kept while the message is being accepted; those of its own turn are always newest. */
 const MAX_EARLY_EVENTS = 4_096;
@@ -83,10 +83,7 @@ export class TurnFeed {
     this.#unsubscribe = gateway.subscribe({ sessionKey: key }, (event) => this.#onEvent(event));
   }
 
-  /**
-   * Sets the turn and its reader; with `replay` the turn may have started long ago (a repeated message). `before` is
-   * set for a turn that continues after its reader received the beginning.
-   */
+  /** Sets the turn and its reader; `replay`: it may have started long ago; `before`: what its reader had of it. */
   follow(
     turnId: string,
     reader: AnswerWriter,

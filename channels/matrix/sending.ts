@@ -32,10 +32,7 @@ export class Sending {
     this.#sent = new TtlCache(REMEMBERED_MS, MAX_KNOWN, monotonicMs);
   }
 
-  /**
-   * Sends a message. If an earlier attempt, possibly of another process, used the same nonce, the event of that
-   * attempt now shows this content. Throws `ChannelError`; `chat_moved` for a room that was replaced.
-   */
+  /** Sends a message, or gives this content to that of an earlier attempt. Throws `ChannelError`; `chat_moved` for a replaced room. */
   async send(place: Place, content: Content, nonce: string): Promise<SentMessage> {
     checkPlace(place);
     return await this.#unlessReplaced(place, async () => await this.#sendNew(place, content, nonce));
@@ -52,14 +49,14 @@ export class Sending {
       const id = await this.#sendOnce(place, content, transactionOf(place, nonce, redacted));
       if (id !== undefined) return { id };
     }
-    throw channelUnavailable('The Matrix homeserver gives only events that were taken away.');
+    throw channelUnavailable('The Matrix homeserver returns only events that were deleted.');
   }
 
   async #replace({ id }: SentMessage, place: Place, content: Content): Promise<void> {
     await this.#put(place, 'send', ['m.room.message', randomUUID()], checkSize(editOf(id, content)));
     // A homeserver accepts such an edit, and shows it to no one.
     if (isRedacted(await this.event(place.chatId, id)))
-      throw new ChannelError('message_gone', 'The message was taken out of the Matrix room.');
+      throw new ChannelError('message_gone', 'The message was deleted from the Matrix room.');
   }
 
   /** Reacts to an event; returns the id of the reaction. Throws like `send`. */

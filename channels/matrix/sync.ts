@@ -62,10 +62,7 @@ export interface ReceivingParts extends ChannelDeps {
   timing: MatrixTiming;
 }
 
-/**
- * Asks what is new since a token; without one, asks only for the token. The homeserver may hold the answer back for
- * `waitMs`; 0 = answered at once. Throws `ChannelError`, or the signal's reason.
- */
+/** Asks what is new since a token, held back for `waitMs`; without one, for the token. Throws `ChannelError` or the reason. */
 export async function sync(
   client: MatrixClient,
   since: string | undefined,

@@ -1,9 +1,7 @@
-/**
- * What was missed while there was no connection: read chat by chat, and within a chat before anything newer is
- * committed.
- */
+/** What was missed while not connected: read chat by chat, each before anything newer in it is committed. */
 import { z } from 'zod';
 import type { ChannelDeps } from '../../src/protocol/channel.ts';
+import { HEARD_WITHIN_MS, MAX_MISSED_AGE_MS } from '../../src/protocol/channel-parts.ts';
 import { isRetryable, toGatewayError } from '../../src/protocol/errors.ts';
 import { parseAddress, type Place } from '../../src/protocol/message.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
@@ -13,16 +11,11 @@ import { type RawMessage, readMessage } from './events.ts';
 import { targetOf } from './sending.ts';
 import type { SlackApi, SlackTiming } from './web-api.ts';
 
-/** Chats whose session changed within this time are read, no matter how long ago messages were missed in them. */
-const HEARD_WITHIN_MS = 30 * 24 * 3_600_000;
-
 /** Chats and threads read after one outage, the most recently used first: at 48 a minute this takes four minutes. */
 export const MAX_CHATS_READ = 200;
 /** Messages per call, and calls per chat or thread. */
 const PAGE = 100;
 export const MAX_PAGES = 5;
-/** Older messages are not answered: after seven days the gateway forgets which ones it has answered. */
-const MAX_AGE_MS = 6 * 24 * 3_600_000;
 
 /** Reading starts this long before the time that was reached: the clocks of Slack and this machine differ. */
 const LOOK_BACK_MS = 2 * 60_000;
@@ -123,12 +116,12 @@ export class Gaps {
     places: readonly Place[],
     heardAt: number,
   ): Promise<{ messages: RawMessage[]; isWhole: boolean }> {
-    const since = Math.max(heardAt - LOOK_BACK_MS, this.#timing.epochNow() - MAX_AGE_MS);
+    const since = Math.max(heardAt - LOOK_BACK_MS, this.#timing.epochNow() - MAX_MISSED_AGE_MS);
     const all = new Map<string, RawMessage>();
     let isWhole = true;
     for (const place of places) {
       try {
-        isWhole &&= await this.#readPlace(place, since, all);
+        if (!(await this.#readPlace(place, since, all))) isWhole = false;
       } catch (error) {
         this.#signal.throwIfAborted();
         const { chatId, threadId } = place;

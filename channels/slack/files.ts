@@ -1,7 +1,4 @@
-/**
- * Files on Slack's file servers. A download streams what people send, with the bot's token; an upload requests an
- * address, sends the bytes, and posts the message that shows them ("Uploading files").
- */
+/** Files on Slack's file servers: downloads are streamed with the bot's token, uploads posted ("Uploading files"). */
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { z } from 'zod';
 import type { OutboundFile } from '../../src/protocol/channel.ts';

@@ -1,5 +1,5 @@
 /** Converts Slack's events to the gateway's messages. Pure. */
-import { toAct } from '../../src/protocol/channel-parts.ts';
+import { kindOfType, toAct } from '../../src/protocol/channel-parts.ts';
 import type { CommandListing } from '../../src/protocol/command.ts';
 import {
   boundQuote,
@@ -21,7 +21,6 @@ import {
 import type { Media } from '../../src/protocol/media.ts';
 import { oneLine } from '../../src/lib/text.ts';
 
-const FAMILIES = ['image', 'audio', 'video'] as const;
 /** Files that are only a line in the message: deleted, too old for the workspace's plan, or stored elsewhere. */
 const WITHOUT_BYTES = new Set(['tombstone', 'hidden_by_limit', 'external']);
 const ENTITY = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g;
@@ -232,8 +231,7 @@ function withoutName(text: string, userId: string): string {
 function mediaOf(files: readonly RawFile[]): Media[] {
   return files.filter(hasBytes).map((one) => {
     const { mimetype: mimeType, name, size, duration_ms: ms } = one;
-    const family = mimeType?.split('/')[0];
-    const kind = one.subtype === 'slack_audio' ? 'voice' : (FAMILIES.find((one) => one === family) ?? 'file');
+    const kind = one.subtype === 'slack_audio' ? 'voice' : kindOfType(mimeType);
     return {
       kind,
       url: referenceOf(one),

@@ -104,11 +104,7 @@ const Conversation = z.object({ channel: z.object({ creator: z.string().optional
 
 type Person = z.infer<typeof Person>['user'];
 
-/**
- * Whether a person administers the workspace, or has created the chat: Slack makes its creator the channel manager.
- * `teamId` is the bot's workspace: people of other workspaces never do. Throws `ChannelError`; the second call needs
- * scopes of its own.
- */
+/** Whether a person administers the bot's workspace (`teamId`), or created the chat. Throws `ChannelError`. */
 export async function isAdministrator(
   api: SlackApi,
   chatId: string,

@@ -84,10 +84,7 @@ export class BotApi {
     }
   }
 
-  /**
-   * Resolves once Telegram answers. A text whose answer was lost may be on screen: after a failure, `getMe` must work
-   * before the next text. Concurrent callers share one request. Throws its error.
-   */
+  /** Resolves once Telegram answers: needed before a text after a lost answer. Callers share one request; throws its error. */
   async ensureReachable(): Promise<void> {
     if (this.#isReachable) return;
     this.#probe ??= this.identify().finally(() => (this.#probe = undefined));

@@ -8,10 +8,7 @@ import type { BotApi } from './bot-api.ts';
 /** A path as the Bot API returns it: `documents/file_7.pdf`. */
 const FILE_PATH = /^[\w.-]{1,200}(?:\/[\w.-]{1,200}){0,10}$/;
 
-/**
- * Opens the file of a message; its address contains the token, and does not leave this module. Throws `ChannelError`,
- * and `GatewayError('too_large')` for files that Telegram gives to no bot; so does the stream.
- */
+/** Opens a message's file; its address has the token and stays here. Throws `ChannelError`, `GatewayError('too_large')`. */
 export async function openFile(
   bot: BotApi,
   media: Media,

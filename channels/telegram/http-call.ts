@@ -44,10 +44,7 @@ export interface BotApiRequest {
   signal: AbortSignal;
 }
 
-/**
- * grammY's `fetch`, over connections of `agent`; grammY reads only `json` of the answer, which never rejects. Throws
- * only `NoAnswer` and `ForeignAnswer`.
- */
+/** grammY's `fetch` over `agent`; grammY reads only `json`, which never rejects. Throws `NoAnswer` and `ForeignAnswer`. */
 export function createFetch(agent: Agent) {
   return async (
     url: string,

@@ -51,10 +51,7 @@ export const MAX_ENTITY_BYTES = 9_000;
 /** A mark without its address: its kind, its place and its length. */
 const BYTES_PER_ENTITY = 12;
 
-/**
- * Renders a document; `commands` are those of the bot. Pure; `length` is UTF-16 units after entity parsing, as Telegram
- * counts towards `MAX_LENGTH`, or the share of its marks in theirs, if that is greater.
- */
+/** Renders a document. Pure; `length`: UTF-16 units after entity parsing, or the share of its marks if greater. */
 export function renderTelegram(doc: Root, commands: ReadonlySet<string> = NO_COMMANDS): Rendered {
   const spot = { depth: 0, indent: '', inLink: false, inQuote: false, commands };
   const whole = blocks(doc.children, '\n\n', spot);

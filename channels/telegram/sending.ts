@@ -199,11 +199,7 @@ async function sendPart(bot: BotApi, part: OutboundPart): Promise<SentMessage> {
   return { id: String(id) };
 }
 
-/**
- * `sendPhoto`, `sendVoice` and the like, depending on the file's kind. If Telegram refuses that method, sends the file
- * as a plain document; if it cannot parse the caption, sends the caption without markup. Not tried during an outage,
- * like `sendPart`.
- */
+/** `sendPhoto` and the like; a refused file is sent as a document, a caption that cannot be parsed without markup. */
 async function sendFile(bot: BotApi, file: OutboundFile): Promise<SentMessage> {
   await bot.ensureReachable();
   const limitMs = bot.callTimeoutMs + uploadLimitMs(file.bytes);

@@ -51,6 +51,19 @@ export function findingsOn(subject: string) {
   });
 }
 
+/** Chats whose session changed within this time are read after an outage, no matter when messages were missed there. */
+export const HEARD_WITHIN_MS = 30 * 24 * 3_600_000;
+/** Older messages are not answered: after seven days the gateway forgets which ones it has answered. */
+export const MAX_MISSED_AGE_MS = 6 * 24 * 3_600_000;
+
+const FAMILIES = ['image', 'audio', 'video'] as const;
+
+/** The kind of a file by its media type. */
+export function kindOfType(mimeType: string | null | undefined): (typeof FAMILIES)[number] | 'file' {
+  const family = mimeType?.split('/')[0];
+  return FAMILIES.find((kind) => kind === family) ?? 'file';
+}
+
 /** The error for a file that the platform does not have; `server` is its name for people. */
 export function lostFile(server: string, cause?: unknown): ChannelError {
   return new ChannelError('rejected', `${server} no longer has this file. Please send it again.`, { cause });
@@ -156,7 +169,7 @@ export class SingleReactions {
     if (this.#shown.get(key) === undefined) this.#shown.set(key, []);
   }
 
-  /** Replaces the state that is shown. Throws what `add` and `takeAway` throw; called again, it continues from there. */
+  /** Shows a state in place of the previous one. Throws what `add` and `takeAway` throw, and then continues from there. */
   async show(question: AskedQuestion, state: QuestionState): Promise<void> {
     const { reactions, add, takeAway } = this.#parts;
     const key = keyOf(question);

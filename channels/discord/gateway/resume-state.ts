@@ -106,10 +106,7 @@ export class ResumeState {
     return this.#current;
   }
 
-  /**
-   * A new session has started, with this event: the session itself may have received the next ones already. Call the
-   * result once everything that was missed before it is stored: only then is the session kept.
-   */
+  /** A new session has started, with this event; call the result once everything missed before it is stored. */
   begin(session: StoredSession, sequence: number): () => void {
     const { heardAt } = this.checkpoint.position;
     this.#current = session;

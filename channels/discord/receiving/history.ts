@@ -1,6 +1,7 @@
 /** Reads Discord's channels: their kinds, and the messages missed while not connected, up to a limit. */
 import { Routes, SnowflakeUtil } from 'discord.js';
 import { z } from 'zod';
+import { HEARD_WITHIN_MS, MAX_MISSED_AGE_MS } from '../../../src/protocol/channel-parts.ts';
 import { ChannelError } from '../../../src/protocol/errors.ts';
 import type { Log } from '../../../src/protocol/log.ts';
 import { parseAddress } from '../../../src/protocol/message.ts';
@@ -82,14 +83,10 @@ export class History {
   }
 }
 
-/** Chats whose session changed within this time are read, no matter how long ago messages were missed in them. */
-const HEARD_WITHIN_MS = 30 * 24 * 3_600_000;
 /** Maximum number of chats read after one outage, most recently used first. At ten a second this takes 100 s. */
 export const MAX_CHATS_READ = 1_000;
 /** Chats read in parallel: their missed messages wait in memory, and look up the kind of their channel. */
 const READERS = 20;
-/** Older messages are not answered: after seven days the gateway forgets which ones it has answered. */
-const MAX_AGE_MS = 6 * 24 * 3_600_000;
 /** Reading starts this long before the last event received: the clocks of Discord and this machine differ. */
 const LOOK_BACK_MS = 5 * 60_000;
 
@@ -122,7 +119,7 @@ export async function catchUp(parts: CatchUpParts, heardAt: number | undefined):
     connections.heardChats('discord', range),
     heardAt === undefined ? [] : parts.groups(),
   ]);
-  const idFrom = (at: number): string => idAt(Math.max(at - LOOK_BACK_MS, epochNow() - MAX_AGE_MS));
+  const idFrom = (at: number): string => idAt(Math.max(at - LOOK_BACK_MS, epochNow() - MAX_MISSED_AGE_MS));
   const starts = new Map<string, string>();
   const start = idFrom(heardAt ?? 0);
   for (const id of heard().toReversed()) starts.set(id, start);

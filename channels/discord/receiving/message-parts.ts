@@ -1,6 +1,7 @@
 /** The parts of a Discord message: people, files, the message replied to, and everything that is described as text. Pure. */
 import { MessageFlags } from 'discord.js';
 import { z } from 'zod';
+import { kindOfType } from '../../../src/protocol/channel-parts.ts';
 import type { Media } from '../../../src/protocol/media.ts';
 import { boundQuote, type Quoted } from '../../../src/protocol/message.ts';
 import { oneLine } from '../../../src/lib/text.ts';
@@ -27,9 +28,6 @@ export const Referenced = z.object({
     .catch([]),
   message_snapshots: z.unknown().optional(),
 });
-
-/** Discord's families of media types that correspond to a kind. */
-const FAMILIES = ['image', 'audio', 'video'] as const;
 
 export const Attachment = z.object({
   id: Snowflake.optional(),
@@ -82,7 +80,7 @@ export function mediaOf({ attachments, flags = 0 }: Enclosures, of?: MessagePlac
   const isVoice = (flags & MessageFlags.IsVoiceMessage) !== 0;
   return attachments.map((attachment) => {
     const { url, filename, content_type: type, size, duration_secs: seconds } = attachment;
-    const kind = isVoice ? 'voice' : kindOf(type);
+    const kind = isVoice ? 'voice' : kindOfType(type);
     return {
       kind,
       url: of === undefined ? url : `${url}#${of.channelId}/${of.messageId}`,
@@ -123,11 +121,6 @@ export function textOfEnclosures({ sticker_items: stickers = [], poll }: Enclosu
   return lines.join('\n');
 }
 
-function kindOf(mimeType: string | null | undefined): Quoted['media'][number]['kind'] {
-  const family = mimeType?.split('/')[0];
-  return FAMILIES.find((kind) => kind === family) ?? 'file';
-}
-
 /** The quote in a message from a sender; undefined if the message replied to has neither text nor files. Never throws. */
 export function quotedOf(
   referenced: z.infer<typeof Referenced> | null | undefined,
@@ -138,7 +131,7 @@ export function quotedOf(
   const { author, webhook_id: webhook, message_snapshots: forwarded, timestamp, attachments } = referenced;
   const parts = {
     text: withNames(referenced),
-    media: attachments.map((one) => ({ kind: kindOf(one.content_type), name: one.filename })),
+    media: attachments.map((one) => ({ kind: kindOfType(one.content_type), name: one.filename })),
   };
   const isPlain = webhook === undefined && (forwarded === undefined || forwarded === null);
   if (isPlain && author.id === botId) {

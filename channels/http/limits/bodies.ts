@@ -43,10 +43,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-/**
- * After the answer to a request whose body has not arrived whole, the connection is half-closed; a little more of the body
- * is discarded, so that a client that is still sending can read the answer (RFC 9112, 9.6), then the connection ends.
- */
+/** Half-closes a connection whose body has not arrived whole, so that a sender can read the answer (RFC 9112, 9.6). */
 export function limitUnreadBody(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { socket } = incoming;
   if (!hasBody(incoming)) return;

@@ -14,10 +14,7 @@ interface Entry {
   openedAt: number;
 }
 
-/**
- * All connections of the channel. Past a limit the oldest idle connection of the same holder closes, never one of
- * another: a client that keeps opening connections hurts only itself. Enforcing the limits never waits.
- */
+/** All connections. Past a limit the oldest idle connection of the same holder closes, never one of another. */
 export class OpenSockets {
   readonly #entries = new Map<Socket, Entry>();
   /** By kind and id of the holder, oldest first. */

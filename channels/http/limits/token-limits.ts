@@ -103,10 +103,7 @@ export class TokenLimits {
     };
   }
 
-  /**
-   * Counts a file that is sent to a session: like a message, and while it arrives. Returns the function that ends it.
-   * Throws `HttpError` 429. Admins may have only as many at once as others, because each takes disk.
-   */
+  /** Counts a file sent to a session, as a message and while it arrives; returns what ends that. Throws `HttpError` 429. */
   async beginUpload(caller: Caller, key: SessionKey): Promise<() => void> {
     const { tokenId } = caller;
     const tokenUploads = this.#uploads.get(tokenId) ?? 0;

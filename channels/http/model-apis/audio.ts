@@ -79,7 +79,7 @@ const route = routeOf('openai');
 
 export const audioRoutes: readonly Route[] = [
   route('POST', '/v1/audio/transcriptions', 'chat', {
-    summary: 'What is said in a recording',
+    summary: 'The text of a recording',
     description:
       'By the server of `transcription` in config.json, else 501. The recording is kept nowhere. `verbose_json` has what the server knows; `srt` and `vtt` are refused.',
     upload: RECORDING,
@@ -111,7 +111,7 @@ export const audioRoutes: readonly Route[] = [
   }),
   route('POST', '/v1/audio/speech', 'chat', {
     fields: SPEECH_FIELDS,
-    summary: 'The sound of a text',
+    summary: 'A text read aloud',
     description:
       'By the server of `speech` in config.json, else 501. The sound comes whole, by default as MP3.',
     body: z.object({

@@ -65,7 +65,7 @@ export const ollamaRoutes: readonly Route[] = [
   }),
   route('GET', '/api/ps', 'chat', {
     summary: 'Models in memory: none that the gateway knows',
-    description: 'Which models a server holds in memory is its own affair.',
+    description: 'Which models are in memory is up to the server.',
     handle(c) {
       return c.json({ models: [] });
     },

@@ -141,7 +141,7 @@ export const responseRoutes: readonly Route[] = [
   }),
   route('DELETE', '/v1/responses/:id', 'chat', {
     summary: 'Delete a stored response',
-    description: 'What continued it can no longer be continued by id.',
+    description: 'Responses that continue it can no longer be continued by id.',
     answer: z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
     async handle(c, deps) {
       const id = c.req.param('id') ?? '';

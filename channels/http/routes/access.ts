@@ -34,7 +34,8 @@ export const accessRoutes: readonly Route[] = [
   }),
   route('POST', '/v1/access/pairings', 'admin', {
     summary: 'Let in the person who was given a pairing code',
-    description: 'A code counts for an hour. The first person becomes an owner unless `firstOwns` is false.',
+    description:
+      'A code is valid for an hour. The first person becomes an owner unless `firstOwns` is false.',
     body: z.strictObject({
       code: z.string().min(1).max(100),
       /** The first person who is approved becomes an owner. */

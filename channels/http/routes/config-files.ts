@@ -108,7 +108,8 @@ export const configFileRoutes: readonly Route[] = [
   }),
   route('PATCH', '/v1/config', 'admin', {
     summary: 'Change the configuration',
-    description: 'Every error is reported by its field, then nothing is written; most changes count at once.',
+    description:
+      'Every error is reported by its field, then nothing is written; most changes take effect at once.',
     body: z.strictObject({
       version: versionSchema,
       changes: z.array(changeSchema).min(1).max(MAX_CONFIG_CHANGES),

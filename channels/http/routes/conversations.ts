@@ -166,7 +166,7 @@ export const conversationRoutes: readonly Route[] = [
     },
   }),
   route('GET', '/v1/turns/:id/trace', 'chat', {
-    summary: 'What became of a turn, and why',
+    summary: 'How a turn ended, and why',
     description: "In the language of the token's person; the text of errors is for admins.",
     query: { include: '`prompt`: also what was sent to the newest model call' },
     async handle(c, deps) {

@@ -89,10 +89,7 @@ export const fileRoutes: readonly Route[] = [
       { status: 206, type: '*/*', body: 'bytes' },
       { status: 304, body: 'nothing' },
     ],
-    /**
-     * The bytes of a file, or the part that `Range` asks for; 304 for a client that has them. Only pictures are shown in
-     * place; nothing in a file runs.
-     */
+    /** The file, or the part that `Range` asks for; 304 for a client that has it. Only pictures are shown in place. */
     async handle(c, deps) {
       const { incoming, outgoing } = c.env;
       await using file = await inSession(c, (caller, key) => deps.gateway.files.open(caller, key, pathIn(c)));

@@ -69,7 +69,7 @@ export const gatewayRoutes: readonly Route[] = [
     },
   }),
   route('GET', '/v1/settings', 'admin', {
-    summary: 'The settings that count, and what is wrong with their file',
+    summary: 'The settings in effect, and what is wrong with their file',
     description:
       '`values` are in effect, `errors` say why the newest file is not, `needsRestart` names changes that wait for a restart.',
     handle(c, deps) {

@@ -39,8 +39,8 @@ export const maintenanceRoutes: readonly Route[] = [
     },
   }),
   route('DELETE', '/v1/memories/:id', 'admin', {
-    summary: 'Forget one of it',
-    description: 'No later answer is told of it.',
+    summary: 'Forget one fact',
+    description: 'No later answer will know it.',
     async handle(c, { gateway }) {
       const text = c.req.param('id') ?? '';
       const id = /^\d{1,15}$/.test(text) ? Number(text) : undefined;

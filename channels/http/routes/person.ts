@@ -33,7 +33,7 @@ export const personRoutes: readonly Route[] = [
   }),
   route('PATCH', '/v1/language', 'chat', {
     summary: 'Choose another one; "auto" leaves it to Accept-Language',
-    description: "Counts in every chat of the token's person, as the command `/language` does.",
+    description: "Applies in every chat of the token's person, like the command `/language`.",
     body: z.strictObject({ language: z.string().min(1).max(20) }),
     answer: languageAnswer,
     async handle(c, { languages }, read) {
@@ -55,8 +55,8 @@ export const personRoutes: readonly Route[] = [
     },
   }),
   route('DELETE', '/v1/me/memories/:id', 'chat', {
-    summary: 'Forget one of it',
-    description: 'No later answer is told of it.',
+    summary: 'Forget one fact',
+    description: 'No later answer will know it.',
     async handle(c, { gateway }) {
       const text = c.req.param('id') ?? '';
       const id = /^\d{1,15}$/.test(text) ? Number(text) : undefined;

@@ -47,7 +47,7 @@ const route = routeOf('plans');
 export const planRoutes: readonly Route[] = [
   route('POST', '/v1/sessions/:key/plans', 'chat', {
     summary: 'Make a plan without running it',
-    description: 'The event `plan_ready` brings it. 409 `planning_off` under a profile that does not plan.',
+    description: 'The event `plan_ready` delivers it. 409 `planning_off` under a profile that does not plan.',
     body: z.strictObject({ request: z.string(), user: endUserSchema }),
     status: 202,
     answer: receiptJson,

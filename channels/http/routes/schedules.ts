@@ -76,7 +76,7 @@ export const scheduleRoutes: readonly Route[] = [
     },
   }),
   route('GET', '/v1/schedules/:id/runs', 'chat', {
-    summary: 'Its newest runs, and what became of each',
+    summary: 'Its newest runs, and how each ended',
     description: 'At most 50: when each was due, when it began, how it ended or why it did not start.',
     async handle(c, deps) {
       const id = c.req.param('id') ?? '';
@@ -97,7 +97,7 @@ export const scheduleRoutes: readonly Route[] = [
   }),
   route('DELETE', '/v1/schedules/:id', 'chat', {
     summary: 'Remove a schedule',
-    description: 'A run that has begun ends as it would have.',
+    description: 'A run that has started is not affected.',
     async handle(c, deps) {
       const id = c.req.param('id') ?? '';
       if (!(await deps.gateway.schedules.remove(c.get('caller'), id))) throw noSchedule(id);

@@ -117,7 +117,7 @@ export const signInRoutes: readonly Route[] = [
     },
   }),
   route('DELETE', '/v1/sign-ins', 'chat', {
-    summary: 'Sign all of them out but the one that asks',
+    summary: 'Sign out all browsers except the one that asks',
     description: 'The browser that asks stays signed in.',
     async handle(c, { gateway }) {
       const deleted = await gateway.signIns.endOthers(c.get('caller'), cookieSecret(c.env.incoming));
@@ -125,7 +125,7 @@ export const signInRoutes: readonly Route[] = [
     },
   }),
   route('DELETE', '/v1/sign-ins/:id', 'chat', {
-    summary: 'Sign one of them out',
+    summary: 'Sign one browser out',
     description: 'Its next request is refused with 401.',
     async handle(c, { gateway }) {
       const id = c.req.param('id') ?? '';
@@ -164,11 +164,7 @@ function sessionCookie(incoming: IncomingMessage, secret: string, forMs = SIGN_I
   return `${nameFor(incoming)}=${secret}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/**
- * Gives a request of the page without a token the authorization of its cookie, as if it had been sent. The cookie
- * alone, as forms, links and other sites may send it, has no effect. Throws `HttpError` 403 for a page of another
- * origin, allowed or not.
- */
+/** Gives a request of the page its cookie's authorization; the cookie alone has no effect. Throws `HttpError` 403. */
 export function authorizeByCookie(incoming: IncomingMessage): void {
   const { headers } = incoming;
   if (headers.authorization !== undefined || headers[PAGE_HEADER] === undefined) return;

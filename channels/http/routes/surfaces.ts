@@ -32,7 +32,7 @@ export const surfaceRoutes: readonly Route[] = [
     },
   }),
   route('POST', '/v1/sessions/:key/link', 'commands', {
-    summary: 'Enter the code of another chat: both sides are asked then',
+    summary: 'Enter the code of another chat; then both sides are asked',
     description: '404 for an unknown code, 410 for one that is too old, 409 for one that was used.',
     body: z.strictObject({
       /** As the other chat shows it; case, blanks and dashes do not matter. */
@@ -49,7 +49,7 @@ export const surfaceRoutes: readonly Route[] = [
     },
   }),
   route('POST', '/v1/links/:code', 'commands', {
-    summary: 'Agree to, or decline, what a code was entered for: by the code, or by the id of what is asked',
+    summary: 'Agree to, or decline, what a code was entered for: by the code, or by the id of the request',
     description: 'Both sides must agree; until then the state is `waiting`.',
     body: z.strictObject({
       /** The session that gave the code, or entered it. */
@@ -67,7 +67,7 @@ export const surfaceRoutes: readonly Route[] = [
   }),
   route('GET', '/v1/sessions/:key/surfaces', 'chat', {
     summary: 'The chats that share the session, and the one that waits for an agreement',
-    description: 'Each with its network, its kind of place, and since when it has been one of them.',
+    description: 'Each with its network, its kind of place, and since when it has shared the session.',
     answer: z.object({ surfaces: z.array(surfaceJson), asks: linkRequestJson.nullable() }),
     async handle(c, { gateway }) {
       const { surfaces, asks } = await inSession(c, (caller, key) => gateway.surfaces.list(caller, key));

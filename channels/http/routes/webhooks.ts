@@ -69,7 +69,7 @@ export const webhookRoutes: readonly Route[] = [
         case 'repeated':
           return c.json({ ok: true });
         case 'full': {
-          const text = 'Too many updates wait; they are to be posted again later.';
+          const text = 'Too many updates are waiting; post them again later.';
           throw new HttpError(503, 'queue_full', text, { retryAfterMs: AGAIN_MS });
         }
         case 'invalid':

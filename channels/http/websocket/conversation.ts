@@ -13,10 +13,7 @@ import { acceptPosted } from '../routes/messages.ts';
 import { type ClientFrame, type Inbox, readFrame, refOf } from './frames.ts';
 import type { SocketStream } from './socket-stream.ts';
 
-/**
- * Serves the socket until it closes; `language` is the `Accept-Language` of its request. Every frame gets an answer: `ok` or
- * `error`, with the `ref` of the frame. Never throws.
- */
+/** Serves the socket until it closes; every frame gets `ok` or `error`, with its `ref`. Never throws. */
 export async function converse(
   deps: HandlerDeps,
   inbox: Inbox,

@@ -1,7 +1,4 @@
-/**
- * What a Telegram message contains besides its text: files, what it replies to, and everything else described as text,
- * so that nothing is dropped silently. Pure.
- */
+/** What a Telegram message contains besides its text: files, quotes, and everything else described as text. Pure. */
 import { z } from 'zod';
 import type { Media } from '../../../src/protocol/media.ts';
 import { boundQuote, type Quoted } from '../../../src/protocol/message.ts';

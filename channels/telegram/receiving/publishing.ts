@@ -95,10 +95,7 @@ export class Publisher {
     this.#tries.clear();
   }
 
-  /**
-   * Publishes the parts of a message that was committed with fewer of them, before a crash or a lost confirmation: it
-   * stays unchanged, and the parts that came later form a separate message.
-   */
+  /** Publishes what came after a message was committed without it, before a crash: the late parts as a separate message. */
   async #publishLate([first, ...rest]: PendingParts): Promise<void> {
     const { receive, log } = this.#parts;
     for (let count = 1; count <= rest.length; count += 1) {

@@ -52,10 +52,7 @@ export class SplitMessages {
   /** How many parts each open message had at the last poll, by the first update. */
   #open = new Map<number, number>();
 
-  /**
-   * Takes the unpublished messages of one poll, in the order of their updates. A message is complete if it can have no
-   * more parts, if its chat has moved on, or if it has got no part since the last poll.
-   */
+  /** Takes the unpublished messages of a poll. One is complete if it is full, its chat moved on, or no part came since the last. */
   collect<T extends Received>(batch: readonly T[]): Collected<T> {
     const whole: [T, ...T[]][] = [];
     const open: T[] = [];

@@ -109,7 +109,7 @@ describe('a message', () => {
 });
 
 describe('the homeserver', () => {
-  it('is not called again before the wait it requested is over', async () => {
+  it('is not called again before the wait it requested has ended', async () => {
     setup.server.limits.force(60_000);
     await failureOf(setup.channel.send(setup.part(room.id, 'one')));
     const error = await failureOf(setup.channel.send(setup.part(room.id, 'two')));
@@ -117,7 +117,7 @@ describe('the homeserver', () => {
     expect(setup.server.limits).toMatchObject({ refused: 1, early: 0 });
   });
 
-  it('is called again once the wait is over, even if the clock was set back in the meantime', async () => {
+  it('is called again once the wait has ended, even if the clock was set back in the meantime', async () => {
     let [wall, steady] = [Date.now(), 0];
     await setup.close();
     setup = await MatrixSetup.open({ timing: { epochNow: () => wall, monotonicMs: () => steady } });

@@ -224,6 +224,16 @@ describe('what was said while no one was listening', () => {
     expect([...new Set(fresh)]).toEqual(['missed in the thread', 'missed in the channel', 'live']);
   });
 
+  it('is read in the other threads of a channel in which one is gone', async () => {
+    await setup.start();
+    const root = setup.slack.says(channel, 'the thread', ada);
+    await received(1);
+    known(`slack:${channel.id}:1700000000.000100`, `slack:${channel.id}:${root.ts}`);
+    await restart(() => void setup.slack.says(channel, 'missed', ada, { threadTs: root.ts }));
+    await vi.waitFor(() => expect(setup.contents).toContain('missed'), WAIT);
+    expect(wordedHealth(setup.channel).detail).toContain('missed in one chat');
+  });
+
   it.each([2 * HOUR_MS, -2 * HOUR_MS])(
     'is read after a restart with a clock that is %i ms off, and after one without',
     async (offMs) => {

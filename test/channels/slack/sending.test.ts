@@ -140,14 +140,14 @@ describe('a message to Slack', () => {
     expect(failure.message).toContain('chat:write');
   });
 
-  it('is not tried again before the wait that Slack named is over', async () => {
+  it('is not tried again before the wait that Slack named has ended', async () => {
     setup.slack.limits.force(/^chat\.postMessage/, 30_000);
     for (let n = 0; n < 3; n += 1)
       expect((await failureOf(setup.channel.send(setup.part(chat.id, `${n}`)))).code).toBe('rate_limited');
     expect(setup.slack.limits).toMatchObject({ refused: 1, early: 0 });
   });
 
-  it('is tried again once that wait is over, even if the clock was set back in the meantime', async () => {
+  it('is tried again once that wait has ended, even if the clock was set back in the meantime', async () => {
     let [wall, steady] = [Date.now(), Date.now()];
     await setup.close();
     const timing = { epochNow: () => wall, monotonicMs: () => steady };

@@ -18,7 +18,7 @@ let setup: DiscordSetup;
 let chat: { channel: FakeChannel; person: FakePerson };
 
 beforeEach(async () => {
-  setup = await DiscordSetup.open({ timing: { silenceMs: 100 } });
+  setup = await DiscordSetup.open({ timing: { silenceMs: 1_000 } });
   chat = setup.discord.dm();
 });
 afterEach(async () => {

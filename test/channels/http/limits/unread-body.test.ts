@@ -32,7 +32,7 @@ const REFUSED: Refused[] = [
   { path: '/v1/embeddings', headers: { 'content-type': 'text/plain', authorization: ADMIN }, status: 415 },
 ];
 
-/** A connection pool of one connection: each request must be able to follow the one before it. */
+/** A connection pool of one connection: each request must be able to follow the previous one. */
 interface Pooled {
   post(path: string, headers: Record<string, string>, body: string): Promise<Answered>;
   close(): Promise<void> | void;

@@ -40,7 +40,7 @@ describe('a quote on Telegram', () => {
     expect(quoted({})).toBeUndefined();
   });
 
-  it('holds the part that the person chose, even of a message in another chat, which always counts as of others', () => {
+  it('holds the part that the person chose, even of a message in another chat, which always counts as written by others', () => {
     const quote = { text: 'cheese', position: 12 };
     expect(quoted({ ...answered({ text: 'the moon is cheese' }), quote })?.text).toBe('cheese');
     const origin = { type: 'user', sender_user: { id: 42, is_bot: false, first_name: 'Ada' }, date: 1 };
