@@ -103,7 +103,7 @@ async function openHome(options: StoreOptions): Promise<OpenedHome> {
   const location = { ...shared, url: databaseUrl, socketPath: worker?.socketPath };
   if (worker !== undefined) return { place: location, attached: false, close };
   if (options.attach === true) {
-    if (databaseUrl !== undefined) return { place: location, attached: true, close };
+    if (databaseUrl !== undefined) return { place: location, attached: false, close };
     const socketPath = await socketOfHolder(options);
     if (socketPath !== undefined) return { place: { ...shared, socketPath }, attached: true, close };
   }

@@ -28,7 +28,9 @@ const post = (url: string, options: EgressOptions): Promise<string> => {
 
 it('sends nothing to an origin that is not configured', async () => {
   expect(await post('http://example.com/', {})).toContain('Data can be sent only to configured services');
-  expect(await post(`${origin}/x`, { posts: ['http://127.0.0.1'] })).toContain('Data can be sent only to configured services');
+  expect(await post(`${origin}/x`, { posts: ['http://127.0.0.1'] })).toContain(
+    'Data can be sent only to configured services',
+  );
 });
 
 it('requires a target that is only posted to to be public, on a standard port', async () => {
