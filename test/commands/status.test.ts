@@ -39,7 +39,7 @@ describeStore('parley status', (databases) => {
     expect(text).toMatch(/node {10}desk, version 0\.1\.0, renews its lease within (59|60) s\n/);
     expect(text).toContain('  page        http://127.0.0.1/desk\n  model       qwen3:4b\n');
     expect(text).toContain(
-      '  channels    http up\n              telegram degraded: Telegram does not answer; retrying.',
+      '  channels    http up\n              telegram degraded: Telegram does not answer; trying again.',
     );
     expect(text).toContain(`  model       big:70b: ${detail}`);
     expect(text).not.toContain('\u001b');

@@ -128,7 +128,7 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `${n(MAX_MESSAGES)} messages or items, ${MAX_TOOLS} tools, ${MAX_STOPS} \`stop\` texts and ${n(MAX_LOGIT_BIASES)} \`logit_bias\` tokens per request`,
     `${n(MAX_INSTRUCTIONS)} characters of system text in a session and in each tool result, ${n(MAX_EMBEDDED_TEXTS)} texts for vectors`,
     `bodies of ${mib(MAX_BODY_BYTES)} (${mib(MAX_INLINE_BODY_BYTES)} where messages may carry files; of these, ${MAX_LARGE_BODIES} at a time, else 503), ${MAX_JSON_DEPTH} levels of nesting and ${n(MAX_JSON_VALUES)} values, ${n(MAX_STREAMS)} open streams`,
-    `takes nothing for ${seconds(MAX_STREAM_LAG_MS)} seconds is closed`,
+    `reads nothing for ${seconds(MAX_STREAM_LAG_MS)} seconds is closed`,
     `1 to ${MAX_END_USER} characters of any kind`,
     `silent for ${seconds(UPLOAD_STALL_MS)} seconds, or the file took longer than ${minutes(UPLOAD_TIMEOUT_MS)} minutes`,
     `kept nowhere, at most ${MAX_INLINE_FILES} in a request`,

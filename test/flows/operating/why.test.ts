@@ -221,7 +221,7 @@ describeGateway('why it did not answer', { telegram: true, file, tools: riskyToo
     const order = [
       'was accepted',
       'in the queue on node',
-      String.raw`\] model call 1: .* tokens in, .* out, first token after .*sent ≈ system .* tools`,
+      String.raw`\] model call 1: .* tokens in, .* out, first token after .*prompt ≈ system .* tools`,
       String.raw`\] tool list_dir`,
       String.raw`\] model call 2: `,
       'the turn ended: completed',

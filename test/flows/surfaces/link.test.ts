@@ -128,7 +128,7 @@ describeGateway('linked chats', SETTINGS, (fixture) => {
       await vi.waitFor(() => expect(screen(OWNER_CHAT).slice(before).join('')).toContain(answer), WAIT);
     };
     await guess(used, 'already used');
-    for (let n = 4; n > 1; n -= 1) await guess(`AAAAA-0000${n}`, `there are ${n} more tries`);
+    for (let n = 4; n > 1; n -= 1) await guess(`AAAAA-0000${n}`, `you have ${n} more tries`);
     await guess('AAAAA-00001', 'you have one more try');
     await guess('no code at all', 'Too many wrong codes');
     expect(screen(OWNER_CHAT).join('\n')).not.toMatch(/Ada|Discord/);
