@@ -56,13 +56,13 @@ export interface AfterTurnWorker {
 /** Sessions whose workers run at the same time. A turn that ends beyond them starts none; the next turn of its session tries again. */
 export const MAX_AFTER_TURNS = 16;
 
-/** Made once: the stack of an error costs more than the start of a turn should. */
+/** Created once, because collecting a stack is too slow for the start of a turn. */
 const NEXT_TURN = new LaneAbort('interrupted');
 
 export interface AfterTurn {
   /** Starts the workers after a turn, unless those of the session's previous turn still run. Never throws, never waits. */
   start(turn: EndedTurn): void;
-  /** The session's next turn begins: ends the worker that gives way to it. Never throws. */
+  /** The session's next turn begins: stops the workers that give way to it. Never throws. */
   turnBegins(session: SessionKey): void;
   /** Resolves when the workers that run for a session have ended; undefined when none run. Never rejects. */
   running(session: SessionKey): Promise<void> | undefined;
@@ -70,7 +70,7 @@ export interface AfterTurn {
   close(): Promise<void>;
 }
 
-/** Sessions at work: how to wait for one, and how to end what gives way. */
+/** The running workers of a session: how to wait for them, and how to stop those that give way. */
 interface Work {
   completion: Promise<void>;
   nextTurn: AbortController;

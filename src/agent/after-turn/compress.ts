@@ -31,7 +31,7 @@ export const KEEP_SHARE = 0.2;
 /** Rows that the newest turns may keep. */
 export const KEEP_ROWS = 16;
 
-/** A smaller share of the budget is not worth a model call, unless it is this many rows and more than a summary has. */
+/** Less than this share of the budget is not worth a model call, unless it is this many rows and tokens. */
 export const MIN_COVERED_SHARE = 0.2;
 
 export const MIN_COVERED_ROWS = 20;
@@ -71,7 +71,7 @@ export const SUMMARY_INSTRUCTION =
 const COMPRESSION_ROWS = 400;
 /** Tokens of one summary, and never more than `SUMMARY_SHARE` of the budget. */
 const SUMMARY_TOKENS = 1_024;
-/** Of a smaller limit nothing readable comes. */
+/** A smaller limit gives no readable summary. */
 const MIN_SUMMARY_TOKENS = 96;
 /** Share of the input budget that the transcript may fill, because token counts are estimates. */
 const TRANSCRIPT_SHARE = 0.8;

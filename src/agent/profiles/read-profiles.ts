@@ -26,7 +26,7 @@ const SUBAGENT_PROMPT = 'subagent_system_prompt.md';
 /** The files of a profile, in its folder. */
 export const PROFILE_FILES = [CONFIG, PROMPT, SUBAGENT_PROMPT] as const;
 
-/** What they say; undefined = there is none. */
+/** The contents of these files; undefined for a file that does not exist. */
 export type ProfileTexts = { readonly [name in (typeof PROFILE_FILES)[number]]?: string | undefined };
 
 /** Defaults and names that profiles are checked against. Persona, prompts and tools of `usual` are used where a folder has none. */

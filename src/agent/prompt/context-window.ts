@@ -13,7 +13,7 @@ export const SAFE_WINDOW = 16_384;
 const ANSWER_RESERVE = 4_096;
 /** How much of a prompt that the server refused as too long is sent again, at most (B-11). */
 export const OVERFLOW_SHRINK = 0.6;
-/** Tokens that a note has besides its text: its marks, and what the system prompt says about them (`src/providers/shape/`). */
+/** Tokens that a note has besides its text: its marks, and what the system prompt says about them (`src/providers/shape.ts`). */
 export const NOTE_OVERHEAD = 90;
 /** Shortest piece of a tool result that is still worth reading, in UTF-16 units. */
 const MIN_RESULT_CHARS = 200;
@@ -210,7 +210,7 @@ const CLOUD = /[:-]cloud$/;
 
 /**
  * What every model has of its window when no profile asks for a size: 16,384 tokens, more once a prompt needed more. A
- * window never shrinks again, so that the server does not load the model to and fro.
+ * window never shrinks again, so that the server does not keep reloading the model.
  */
 export class ModelWindows {
   readonly #grown = new Map<string, number>();

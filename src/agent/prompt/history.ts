@@ -14,7 +14,7 @@ export interface Group {
   messages: ChatMessage[];
   /** Estimated tokens, before calibration. */
   tokens: number;
-  /** It stands for all that came before: no newer group pushes it out. */
+  /** A summary of everything before it: newer groups never displace it. */
   isSummary?: true;
 }
 

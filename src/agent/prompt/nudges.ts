@@ -26,7 +26,7 @@ const MAX_NAMED = 5;
  * The notes of the n-th iteration, in this order: when and where, budget, plan, goal, stall warning, request for a new
  * plan. All but the first, `environmentNote`, are derived from the turn's rows. Never throws. They come after the
  * conversation, so that the part of the prompt before a new message is the same in every call and a model server need
- * not read it again; on the wire they stand between marks at the end of its last message (`src/providers/shape/`).
+ * not read it again; on the wire they stand between marks at the end of its last message (`src/providers/shape.ts`).
  */
 export function notesFor(
   turn: Turn,

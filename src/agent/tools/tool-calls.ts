@@ -106,7 +106,7 @@ async function finishCall(shared: AgentShared, turn: Turn, pending: PendingCall,
   emit({ type: 'tool_result', toolCallId, name, result: outcome.content, isError: outcome.isError });
 }
 
-/** The outcome of a call; that of the tool `plan` is what has become of the plan, in the model's own words. */
+/** The outcome of a call; for the tool `plan`, what the model reads about the plan that was made. */
 async function planned<Ran extends Outcome>(
   { rows }: Turn,
   { call, onPlan }: PendingCall,
