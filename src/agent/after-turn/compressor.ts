@@ -49,29 +49,8 @@ export function createCompressor(
 
   const compacted = new Recent<Compacted>(COMPACTED_MS, MAX_COMPACTED, monotonicNow);
 
-  /**
-   * The event of a compression; undefined when there was none. If the model was asked in vain, the session is paused. Rejects
-   * only with the signal's reason.
-   */
-  const compress = async (turn: CompressedTurn, signal: AbortSignal): Promise<EventBody | undefined> => {
-    const log = shared.log.child({ sessionKey: turn.sessionKey });
-    try {
-      const outcome = await compressOnce(shared, turn, signal);
-      if (!('refused' in outcome)) {
-        const { compacted: record, before, after } = outcome;
-        log.info({ before, after }, 'context_compressed');
-        compacted.set(turn.sessionKey, record);
-        return { type: 'context_compressed', before, after };
-      }
-      log.debug({ reason: outcome.refused }, 'context_not_compressed');
-      if (!outcome.asked) return undefined;
-    } catch (error) {
-      signal.throwIfAborted();
-      log.warn({ err: toGatewayError(error) }, 'compression_failed');
-    }
-    coolingDown.set(turn.sessionKey, true);
-    return undefined;
-  };
+  const compress = (turn: CompressedTurn, signal: AbortSignal): Promise<EventBody | undefined> =>
+    compressAndNote(shared, turn, signal, compacted, coolingDown);
 
   const afterTurn = async (turn: EndedTurn, signal: AbortSignal): Promise<readonly EventBody[]> => {
     const isWhole = isAnswered(turn.reason) || turn.reason === 'max_iterations';
@@ -104,6 +83,36 @@ export function createCompressor(
       return record;
     },
   };
+}
+
+/**
+ * The event of a compression; undefined when there was none. If the model was asked in vain, the session is paused. Rejects
+ * only with the signal's reason.
+ */
+async function compressAndNote(
+  shared: AgentShared,
+  turn: CompressedTurn,
+  signal: AbortSignal,
+  compacted: Recent<Compacted>,
+  coolingDown: Recent<true>,
+): Promise<EventBody | undefined> {
+  const log = shared.log.child({ sessionKey: turn.sessionKey });
+  try {
+    const outcome = await compressOnce(shared, turn, signal);
+    if (!('refused' in outcome)) {
+      const { compacted: record, before, after } = outcome;
+      log.info({ before, after }, 'context_compressed');
+      compacted.set(turn.sessionKey, record);
+      return { type: 'context_compressed', before, after };
+    }
+    log.debug({ reason: outcome.refused }, 'context_not_compressed');
+    if (!outcome.asked) return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    log.warn({ err: toGatewayError(error) }, 'compression_failed');
+  }
+  coolingDown.set(turn.sessionKey, true);
+  return undefined;
 }
 
 /** Budget of the conversation in estimated tokens; undefined when the model server does not report it. */
