@@ -24,7 +24,7 @@ import {
   makeFolder,
   openDatabaseOf,
 } from '../store/index.ts';
-import { readArguments } from './command-list.ts';
+import { readArguments } from './arguments.ts';
 
 /** The arguments of both commands. */
 export interface BackupOptions {

@@ -1,5 +1,4 @@
 /** Every command of `parley` with its forms and options: what `--help` prints and what shells complete. */
-import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { channels } from '../../channels/index.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { pairChannels } from '../security/index.ts';
@@ -220,19 +219,6 @@ function optionsOf(command: string): { names: string[]; takesValue: boolean }[] 
   return formsOf(command).flatMap(({ options = [] }) =>
     options.map(([option]) => ({ names: typedAs(option), takesValue: / [A-Z]|\|/.test(option) })),
   );
-}
-
-/** Parses the arguments of a command. Throws `GatewayError('usage')` with this text. */
-export function readArguments<const Config extends ParseArgsConfig>(
-  args: readonly string[],
-  usage: string,
-  config: Config,
-) {
-  try {
-    return parseArgs({ ...config, args: [...args] });
-  } catch (cause) {
-    throw new GatewayError('usage', usage, { cause });
-  }
 }
 
 /** `-f, --follow` is typed as either. */

@@ -29,7 +29,7 @@ import { openPlaces } from '../security/index.ts';
 import { makeHome, holderOf, inspectDatabase } from '../store/index.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
-import { readArguments } from './command-list.ts';
+import { readArguments } from './arguments.ts';
 
 /** Longest wait for any one remote side, in milliseconds. */
 const CHECK_MS = 10_000;

@@ -13,7 +13,8 @@ import { makeHome } from '../store/index.ts';
 import type { Dialog } from './dialog.ts';
 import { firstConfig } from './first-config.ts';
 import { homeEnvFile } from './environment.ts';
-import { readArguments, refuseUnknownOptions } from './command-list.ts';
+import { readArguments } from './arguments.ts';
+import { refuseUnknownOptions } from './command-list.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Longest wait for a model server or a platform, in milliseconds. */

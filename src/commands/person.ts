@@ -10,7 +10,7 @@ import { oneLine, withItems } from '../lib/text.ts';
 import { deleteSession, transcriptSource } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
-import { readArguments } from './command-list.ts';
+import { readArguments } from './arguments.ts';
 
 const PAGE = 500;
 

@@ -11,7 +11,7 @@ import { createCreatorAccess } from '../security/index.ts';
 import { readKey } from '../ops/sessions-command.ts';
 import type { HomeStore } from '../store/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
-import { readArguments } from './command-list.ts';
+import { readArguments } from './arguments.ts';
 
 /** Characters of a line in the list. */
 const LINE_CHARS = 400;

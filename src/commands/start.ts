@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { GatewayError } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
-import { readArguments } from './command-list.ts';
+import { readArguments } from './arguments.ts';
 
 /** Processes that one supervisor starts at most: each has its own connections to the database. */
 export const MAX_WORKERS = 64;

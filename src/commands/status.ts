@@ -13,7 +13,7 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../protocol/log.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { LiveSettings } from '../settings/index.ts';
-import { readArguments } from './command-list.ts';
+import { readArguments } from './arguments.ts';
 
 const LETTERS_SHOWN = 5;
 /** Width of what precedes a value, in characters. */

@@ -151,7 +151,7 @@ describeStore('answers spoken after their turn', (databases) => {
       await createSpeakAnswers(deps).handle(head, going);
       expect(await spoken(store)).toHaveLength(1 - more);
       const said = (await store.ledger.messages(KEY, { limit: 9 })).at(-1)?.content;
-      expect(said?.includes('could not be spoken: A file may have at most')).toBe(more === 1);
+      expect(said?.includes('could not be spoken: Files can be at most')).toBe(more === 1);
     }
   });
 });

@@ -33,7 +33,7 @@ describeStore('parley pair', (databases) => {
     expect(await pair('guild', 'discord', '777')).toContain('Everyone in the discord guild 777');
     expect(await pair('role', 'discord', '778')).toContain('Everyone with the discord role 778');
     expect(await pair()).toMatch(/granted {2}discord guild 777 since .*\ngranted {2}discord role 778 since /);
-    await expect(pair('role', 'telegram', '778')).rejects.toThrow(/Telegram belong to no role/);
+    await expect(pair('role', 'telegram', '778')).rejects.toThrow(/on Telegram have no role/);
     await expect(pair('guild', 'discord', 'friends')).rejects.toThrow(/must be a numeric id/);
     expect(await pair('revoke', 'discord', '777')).toBe('Revoked discord 777.');
     expect(await pair('revoke', 'discord', '778')).toBe('Revoked discord 778.');

@@ -151,7 +151,7 @@ const OPENAI: readonly Case[] = [
     answers: [{ body: [hello, finished], end: 'cut' }],
   },
   {
-    ...openai('a connection that breaks before the end', [], broken('broke')),
+    ...openai('a connection that breaks before the end', [], broken('was lost')),
     answers: [{ body: [half], end: 'cut' }],
   },
   openai('a body that ends without a word or [DONE]', [hello], HELLO),

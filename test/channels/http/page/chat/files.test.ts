@@ -191,7 +191,7 @@ describePageOnFakeGateway('files', (tab, fixture) => {
       file('small.bin', 9),
       file('more', 9),
     );
-    await page.getByText('This file is too large: 200 kB, at most 200 kB.').waitFor();
+    await page.getByText('This file is too large: 200 kB. The limit is 200 kB.').waitFor();
     await page.getByText('This file is empty.').waitFor();
     await page
       .getByText(`A message can have at most ${maxFilesPerMessage} files; the rest were left out.`)
