@@ -90,8 +90,8 @@ describeGateway('a message', { telegram: true, tools: [probe], model: { models }
     expect(await state()).toEqual({ messages: ['user'], journal: calledOnce, shown: false });
 
     // The answer is stored before it is delivered: Telegram refuses it at first.
-    telegram.failure({ kind: 'status', status: 502, method: 'editMessageText' });
-    telegram.failure({ kind: 'status', status: 502, method: 'sendMessage' });
+    for (const method of ['editMessageText', 'editMessageText', 'sendMessage', 'sendMessage'])
+      telegram.failure({ kind: 'status', status: 502, method });
     second.release();
     await vi.waitFor(async () => expect((await state()).messages).toEqual(['user', 'assistant']), WAIT);
     const answered = { messages: ['user', 'assistant'], journal: [...calledOnce, 'assistant'] };

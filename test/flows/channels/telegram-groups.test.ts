@@ -116,7 +116,7 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
       ['-4202', 'left'],
       [friend, 'kicked'],
     ] as const) {
-      fixture().ollama.answer({ text: 'word '.repeat(4_000), perSecond: 5 }, { when: `tell ${chat}` });
+      fixture().ollama.answer({ text: 'too late', hold: true }, { when: `tell ${chat}` });
       fixture().telegram.says(chat, `${NAME} tell ${chat}`, friend);
       const call = await fixture().modelCall(`tell ${chat}`);
       changesBot(fixture().telegram, chat, friend, ['member', status]);

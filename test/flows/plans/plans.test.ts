@@ -110,7 +110,7 @@ describeGateway('a plan', { telegram: true, file: FILE }, (fixture) => {
     fixture().telegram.press(chat, 'Run', chat);
     await shows(/Next: step 2.*Then we think/s);
     fixture().telegram.says(chat, '/skip', chat);
-    await shows(/is skipped/);
+    await shows(/was skipped/);
     await shows(/We have learned to look/);
     const record = await fixture().store.plans.latestPlan(`telegram:${chat}`);
     expect(record?.plan).toMatchObject({
