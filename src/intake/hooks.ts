@@ -77,6 +77,7 @@ export interface HookDeps {
 /** Makes the API. Its errors are `StoreError`s. */
 export function createHooks(deps: HookDeps): HookApi {
   return {
+    has: (name) => deps.hooks().has(name),
     async accept(name, request) {
       const hook = deps.hooks().get(name);
       if (hook === undefined) return { kind: 'unsigned', reason: 'missing' };

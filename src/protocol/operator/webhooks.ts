@@ -110,6 +110,8 @@ export type HookReceipt =
 
 /** Receives the requests of webhooks. */
 export interface HookApi {
+  /** True for the name of a webhook: a request to any other is refused unread. */
+  has(name: string): boolean;
   /** Throws only `StoreError`: then nothing was accepted, and the request may be repeated. */
   accept(name: string, request: HookRequest): Promise<HookReceipt>;
 }
