@@ -1,5 +1,6 @@
 /** The route of webhooks: programs call it with a signature instead of a token. */
 import { z } from 'zod';
+import { MAX_JSON_DEPTH } from '../../../src/lib/json/json.ts';
 import { readSigned } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import { type Route, routeOf } from '../route.ts';
@@ -44,7 +45,11 @@ export const webhookRoutes: readonly Route[] = [
           throw new HttpError(429, 'queue_full', text, { retryAfterMs: AGAIN_MS });
         }
         case 'invalid':
-          throw new HttpError(400, 'invalid_json', 'The body is not JSON in UTF-8.');
+          throw new HttpError(
+            400,
+            'invalid_json',
+            `The body is not JSON in UTF-8 of at most ${MAX_JSON_DEPTH} levels.`,
+          );
         case 'unsigned':
           throw refusal(receipt.reason === 'stale' ? STALE : UNSIGNED);
         default:

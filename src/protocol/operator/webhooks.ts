@@ -99,7 +99,7 @@ export interface HookRequest {
 
 /**
  * What happens to a request: a durable turn or notice, a repeat, or nothing. `unsigned`: the signature is missing, wrong
- * or stale, or there is no such webhook; these look the same.
+ * or stale, or there is no such webhook; without the secret these look the same.
  */
 export type HookReceipt =
   | { kind: 'accepted'; turnId: string | null }
@@ -107,6 +107,17 @@ export type HookReceipt =
   | { kind: 'unsigned'; reason: 'missing' | 'wrong' | 'stale' }
   | { kind: 'invalid' }
   | { kind: 'full' };
+
+/** How long a call without a time in its signature is known. */
+export const HOOK_CALL_DAYS = 365;
+
+/** The calls without a time in their signature: nothing else tells a recorded one from a new one. Throws `StoreError`. */
+export interface HookCallStore {
+  hasCall(id: string): Promise<boolean>;
+  noteCall(id: string): Promise<void>;
+  /** Deletes up to `limit` that are older than `HOOK_CALL_DAYS`; returns their number. */
+  purgeCalls(limit: number): Promise<number>;
+}
 
 /** Receives the requests of webhooks. */
 export interface HookApi {
