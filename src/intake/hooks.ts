@@ -93,7 +93,8 @@ export function createHooks(deps: HookDeps): HookApi {
       const receipt = verified.hasAge
         ? await runHook(deps, name, hook, id, payload.value)
         : await acceptOnce(deps.store.hookCalls, id, () => runHook(deps, name, hook, id, payload.value));
-      deps.log.info({ hook: name, outcome: receipt.kind }, 'hook_called');
+      if (receipt.kind === 'taken') deps.log.warn({ hook: name, why: 'taken' }, 'hook_refused');
+      else deps.log.info({ hook: name, outcome: receipt.kind }, 'hook_called');
       return receipt;
     },
   };
@@ -107,7 +108,7 @@ async function acceptOnce(
 ): Promise<HookReceipt> {
   if (await calls.hasCall(id)) return { kind: 'duplicate' };
   const receipt = await accept();
-  if (receipt.kind !== 'full') await calls.noteCall(id);
+  if (receipt.kind === 'accepted' || receipt.kind === 'duplicate') await calls.noteCall(id);
   return receipt;
 }
 
@@ -129,6 +130,7 @@ async function runHook(
   payload: unknown,
 ): Promise<HookReceipt> {
   const { address, task } = hook;
+  if (await deps.creatorAccess.isTaken(address)) return { kind: 'taken' };
   const text = hookText(hook.text, payload);
   if (task === undefined) return await postNotice(deps, address, id, text);
   const accepted = await deps.sendSystemMessage({

@@ -50,6 +50,11 @@ export const webhookRoutes: readonly Route[] = [
             'invalid_json',
             `The body is not JSON in UTF-8 of at most ${MAX_JSON_DEPTH} levels.`,
           );
+        case 'taken': {
+          const text =
+            'The session that this webhook writes to belongs to a token without admin. Delete it, or name another in "to".';
+          throw new HttpError(409, 'session_taken', text);
+        }
         case 'unsigned':
           throw refusal(receipt.reason === 'stale' ? STALE : UNSIGNED);
         default:

@@ -98,7 +98,8 @@ export interface HookRequest {
 }
 
 /**
- * What happens to a request: a durable turn or notice, a repeat, or nothing. `unsigned`: the signature is missing, wrong
+ * What happens to a request: a durable turn or notice, a repeat, or nothing. `taken`: the session it would write to belongs
+ * to a token without `admin`, which would read it. `unsigned`: the signature is missing, wrong
  * or stale, or there is no such webhook; without the secret these look the same.
  */
 export type HookReceipt =
@@ -106,6 +107,7 @@ export type HookReceipt =
   | { kind: 'duplicate' }
   | { kind: 'unsigned'; reason: 'missing' | 'wrong' | 'stale' }
   | { kind: 'invalid' }
+  | { kind: 'taken' }
   | { kind: 'full' };
 
 /** How long a call without a time in its signature is known. */
