@@ -263,7 +263,7 @@ class Modules extends Foundations {
     hooks: () => this.now().hooks,
     sendSystemMessage: this.sendSystemMessage,
     creatorAccess: this.creatorAccess,
-    posts: this.store.posts,
+    store: this.store,
   });
   readonly scheduling = createScheduling({
     ...this.common,

@@ -5,7 +5,6 @@ import type { Authenticator } from './authenticator.ts';
 import { readBody } from './body.ts';
 import { answerError, callerReader, HttpError, notReady, toHttpError } from './errors.ts';
 import { drainShortBody } from './limits/bodies.ts';
-import type { OpenSockets } from './limits/open-sockets.ts';
 import { audioRoutes } from './model-apis/audio.ts';
 import { completionRoutes } from './model-apis/completions.ts';
 import { embeddingRoutes } from './model-apis/embeddings.ts';
@@ -75,7 +74,6 @@ export const API: readonly Route[] = [
 export interface AppParts {
   deps: HandlerDeps;
   authenticator: Authenticator;
-  sockets: OpenSockets;
   allowed(): AllowList;
 }
 
@@ -159,7 +157,7 @@ function serveRoute(app: Hono<HttpEnv>, parts: AppParts, served: ServedRoute): v
 /** Checks who calls, then lets the handler answer. */
 async function answer(
   c: HttpContext,
-  { deps, authenticator, sockets }: AppParts,
+  { deps, authenticator }: AppParts,
   served: ServedRoute,
 ): Promise<Response> {
   const { incoming, outgoing } = c.env;
@@ -168,10 +166,10 @@ async function answer(
   const isAnonymous = token === 'optional' && incoming.headers.authorization === undefined;
   if (scope !== undefined && !isAnonymous) {
     const caller = await authenticator.authorize(incoming, scope);
-    sockets.identify(incoming.socket, caller.tokenId);
+    deps.sockets.identify(incoming.socket, caller, outgoing);
     c.set('caller', caller);
   }
-  return await served.handle(c, deps, () => readBody(incoming, outgoing, served, deps.largeBodies));
+  return await served.handle(c, deps, () => readBody(incoming, outgoing, served, deps));
 }
 
 /** Asks for the gateway's health until it has been ready once; later failures have their own errors. */

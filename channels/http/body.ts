@@ -12,15 +12,16 @@ import {
 } from './config.ts';
 import { HttpError } from './errors.ts';
 import type { LargeBodies } from './limits/bodies.ts';
+import { tooSlow } from './limits/strangers.ts';
 import { checkFields } from './model-apis/fields.ts';
-import type { ServedRoute } from './route.ts';
+import type { HandlerDeps, ServedRoute } from './route.ts';
 
 /** The body of a request, with the fields that its schema knows. Throws `HttpError` 415, 413, 408 or 400, naming the field. */
 export async function readBody<Body>(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { method, path, body: schema, bodyOptional, anyType, carriesFiles, fields }: ServedRoute<Body>,
-  largeBodies: LargeBodies,
+  deps: HandlerDeps,
 ): Promise<Body> {
   if (schema === undefined) throw new TypeError(`${method} ${path} has no schema of a body`);
   const { headers } = incoming;
@@ -35,7 +36,7 @@ export async function readBody<Body>(
   }
   refuseEncodings(incoming);
   const value = parseJson(
-    await readText(incoming, outgoing, carriesFiles === true ? largeBodies : undefined),
+    await readText(incoming, outgoing, deps, carriesFiles === true ? deps.largeBodies : undefined),
   );
   if (fields !== undefined && typeof value === 'object' && value !== null && !Array.isArray(value))
     checkFields({ ...value }, fields);
@@ -43,9 +44,13 @@ export async function readBody<Body>(
 }
 
 /** The bytes of a body that was signed, which must be UTF-8. Throws `HttpError` 400, 408, 413 or 415. */
-export async function readSigned(incoming: IncomingMessage, outgoing: ServerResponse): Promise<Buffer> {
+export async function readSigned(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  deps: HandlerDeps,
+): Promise<Buffer> {
   refuseEncodings(incoming);
-  return Buffer.from(await readText(incoming, outgoing, undefined), 'utf8');
+  return Buffer.from(await readText(incoming, outgoing, deps, undefined), 'utf8');
 }
 
 /** A text as JSON of this shape. Throws `HttpError` 400 or 413. */
@@ -79,6 +84,7 @@ export function refuseEncodings({ headers }: IncomingMessage): void {
 function readText(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
+  deps: HandlerDeps,
   largeBodies: LargeBodies | undefined,
 ): Promise<string> {
   const maxBytes = largeBodies === undefined ? MAX_BODY_BYTES : MAX_INLINE_BODY_BYTES;
@@ -89,9 +95,10 @@ function readText(
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const late = setTimeout(() => settle(() => reject(tooSlow())), REQUEST_TIMEOUT_MS);
+    const refuse = (error: HttpError): void => settle(() => reject(error));
+    const end = limitTime(incoming, deps, () => size, refuse);
     const settle = (report: () => void): void => {
-      clearTimeout(late);
+      end();
       incoming.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       report();
     };
@@ -119,6 +126,18 @@ function readText(
   });
 }
 
+/** Refuses a body that takes too long, which is sooner for a caller who is not known; returns what ends that. */
+function limitTime(
+  incoming: IncomingMessage,
+  { sockets, strangers, addressOf }: HandlerDeps,
+  size: () => number,
+  refuse: (error: HttpError) => void,
+): () => void {
+  if (!sockets.isServed(incoming.socket)) return strangers.waitForBody(addressOf(incoming), size, refuse);
+  const timer = setTimeout(() => refuse(tooSlow()), REQUEST_TIMEOUT_MS);
+  return () => clearTimeout(timer);
+}
+
 /** The body as a stream; the connection stays open. Throws `HttpError` 408 if the sender is silent, 400 if it disconnects. */
 export async function* bodyChunks(incoming: IncomingMessage): AsyncGenerator<Uint8Array> {
   const body: AsyncIterator<Buffer> = incoming.iterator({ destroyOnReturn: false });
@@ -144,10 +163,6 @@ async function unlessStalled<Chunk>(next: Promise<Chunk>): Promise<Chunk> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-function tooSlow(): HttpError {
-  return new HttpError(408, 'request_timeout', 'The request took too long to arrive.');
 }
 
 function incomplete(cause?: unknown): HttpError {

@@ -30,7 +30,10 @@ export const settings = z.strictObject({
   limits: z
     .strictObject({
       socketsPerAddress: limit(2_048, 'connections of one address that have carried no valid token'),
-      socketsPerToken: limit(2_048, 'connections of one token; beyond that, idle ones are closed'),
+      socketsPerToken: limit(
+        2_048,
+        'connections of one token; beyond that, idle ones are closed and further requests refused',
+      ),
       streamsPerToken: limit(1_024, 'open streams of one token'),
       /** Completions without a session count as well. */
       turnsPerToken: limit(128, 'sessions of one token that may have a running turn at a time'),
@@ -67,10 +70,15 @@ export const MAX_LARGE_BODIES = 8;
 export const MAX_STREAMS = 4_096;
 /** How many of these only admins may open. */
 export const RESERVED_STREAMS = 64;
-/** Sockets open at once; further connections are reset. */
+/** Sockets open at once: at this limit a new connection closes an idle one, first those without a valid token. */
 export const MAX_CONNECTIONS = 8_192;
-/** This close to that limit, a new connection closes an idle one, first those without a valid token. */
+/** How many of these tokens without `admin` leave to others: to admins, and to callers whose token is not known yet. */
 export const RESERVED_CONNECTIONS = 1_024;
+/** Requests of one address for whose bytes the gateway waits before it knows their caller. */
+export const MAX_STRANGERS = 64;
+/** Time that a body has before its caller is known, and the bytes a second that must arrive of it. */
+export const STRANGER_BODY_MS = 5_000;
+export const MIN_STRANGER_BYTES_PER_S = 1_024;
 /** A connection is not closed for its holder's limits before this time. */
 export const MIN_IDLE_MS = 1_000;
 /** The part of this gateway's concurrent turns that tokens without `admin` leave to the others. */

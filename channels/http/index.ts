@@ -17,6 +17,7 @@ import type { HttpConfig } from './config.ts';
 import { LargeBodies, limitUnreadBody } from './limits/bodies.ts';
 import { type ClientAddresses, clientAddresses } from './limits/client-address.ts';
 import { OpenSockets } from './limits/open-sockets.ts';
+import { Strangers } from './limits/strangers.ts';
 import { TokenLimits } from './limits/token-limits.ts';
 import { OpenStreams } from './open-streams.ts';
 import { readPageFiles } from './page-files.ts';
@@ -124,6 +125,8 @@ function prepare(config: HttpConfig, deps: HttpDeps, clock: Clock): (receive: Re
       answered: new AnsweredTurns(),
       largeBodies: new LargeBodies(),
       wrongTokens,
+      sockets: new OpenSockets(config.limits),
+      strangers: new Strangers(),
       addressOf: (incoming) => addresses.of(incoming),
       isFromProxy: ({ socket }) => addresses.ofSocket(socket) === undefined,
     };
@@ -143,17 +146,13 @@ async function serve(
   clock: Clock,
 ): Promise<Running> {
   const authenticator = new Authenticator(deps.gateway, deps.wrongTokens, deps.addressOf);
-  const sockets = new OpenSockets(config.limits);
   let allowedValues = allowList(config, config.port);
-  const parts = { deps, authenticator, sockets, allowed: () => allowedValues };
+  const parts = { deps, authenticator, allowed: () => allowedValues };
   const app = createApp(parts);
   const server = makeServer((request, env) => app.fetch(request, env));
   const closeUnknown = serveWebSockets(server, parts, clock);
-  server.on('connection', (socket) => sockets.add(socket, addresses.ofSocket(socket)));
-  server.prependListener('request', (incoming, outgoing) => {
-    sockets.serve(incoming, outgoing);
-    limitUnreadBody(incoming, outgoing);
-  });
+  server.on('connection', (socket) => deps.sockets.add(socket, addresses.ofSocket(socket)));
+  server.prependListener('request', limitUnreadBody);
   const { port } = await listen(server, config);
   allowedValues = allowList(config, port);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;

@@ -10,6 +10,8 @@ import type { Receive } from '../../src/protocol/receive.ts';
 import type { PageLanguages } from '../../src/protocol/texts/languages.ts';
 import type { WrongTokens } from './authenticator.ts';
 import type { LargeBodies } from './limits/bodies.ts';
+import type { OpenSockets } from './limits/open-sockets.ts';
+import type { Strangers } from './limits/strangers.ts';
 import type { TokenLimits } from './limits/token-limits.ts';
 import type { FieldTable } from './model-apis/fields.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -33,6 +35,8 @@ export interface HandlerDeps extends HttpDeps {
   limits: TokenLimits;
   largeBodies: LargeBodies;
   wrongTokens: WrongTokens;
+  sockets: OpenSockets;
+  strangers: Strangers;
   /** The client's address, as limits count it. */
   addressOf: (incoming: IncomingMessage) => string;
   /** True for a request on a connection of a trusted proxy. */

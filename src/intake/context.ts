@@ -30,6 +30,7 @@ import type { NoteRefusal } from '../protocol/store/traces.ts';
 import type { PersonLanguages } from '../protocol/texts/languages.ts';
 import type { Say, TextRef } from '../protocol/texts/say.ts';
 import type { Approvals, ApprovalStore } from '../protocol/agent/approvals.ts';
+import type { NamedSessions } from './hook-settings.ts';
 import type { CheckTokenBudget, IntakeLimits } from './limits.ts';
 import type { LabelOf, LinkNetwork } from './surfaces/surface-text.ts';
 
@@ -99,7 +100,7 @@ export interface IntakeOptions {
   bus: MessageBus;
   events: EventBus;
   log: Log;
-  settings: Settings<{ limits: IntakeLimits }>;
+  settings: Settings<{ limits: IntakeLimits } & NamedSessions>;
   accessPolicy: AccessPolicy;
   languages: PersonLanguages;
   profiles: () => readonly Profile[];

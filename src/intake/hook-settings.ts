@@ -49,6 +49,17 @@ export interface Hook extends Omit<z.output<typeof hookRule>, 'secretEnv' | 'to'
   address: Address;
 }
 
+/** The settings that name a session which the gateway writes to on its own. */
+export interface NamedSessions {
+  hooks: ReadonlyMap<string, Pick<Hook, 'address'>>;
+  heartbeat: { session?: string | undefined };
+}
+
+/** True for a session that the settings name: only admins may use it. */
+export function isReserved({ hooks, heartbeat }: NamedSessions, key: string): boolean {
+  return heartbeat.session === key || [...hooks.values()].some(({ address }) => address === key);
+}
+
 /** The webhooks by name. `errors` are sentences that begin with the field; none repeats a value. */
 export function configureHooks(
   file: z.output<typeof hooksRule>,

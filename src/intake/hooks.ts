@@ -1,5 +1,5 @@
 /** Webhooks that call the gateway: a signed request becomes one message or notice, however often it arrives. */
-import type { HookApi, HookReceipt, HookRequest } from '../protocol/operator/webhooks.ts';
+import type { HookApi, HookCallStore, HookReceipt, HookRequest } from '../protocol/operator/webhooks.ts';
 import type { CreatorAccess } from '../protocol/access.ts';
 import type { Log } from '../protocol/log.ts';
 import { type Address, parseAddress } from '../protocol/message.ts';
@@ -7,6 +7,7 @@ import type { SendSystemMessage } from '../protocol/receive.ts';
 import type { EventBus } from '../protocol/bus.ts';
 import type { PostStore } from '../protocol/delivery.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
+import { isTooDeep } from '../lib/json/json.ts';
 import { clipMiddle, oneLine } from '../lib/text.ts';
 import type { Hook } from './hook-settings.ts';
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
@@ -17,8 +18,8 @@ export const MAX_AGE_MS = 5 * 60_000;
 /** Most signatures compared per header. */
 const MAX_SIGNATURES = 8;
 
-/** A signed request: `digest` identifies it, no matter how often it arrives. */
-type Verified = { digest: string } | Extract<HookReceipt, { kind: 'unsigned' }>;
+/** A signed request: `digest` identifies it, no matter how often it arrives; it has an age if a time was signed. */
+type Verified = { digest: string; hasAge: boolean } | Extract<HookReceipt, { kind: 'unsigned' }>;
 
 interface Signed {
   /** What was signed before the body. */
@@ -68,7 +69,7 @@ export interface HookDeps {
   sendSystemMessage: SendSystemMessage;
   creatorAccess: CreatorAccess;
   ledger: Ledger;
-  posts: PostStore;
+  store: { posts: PostStore; hookCalls: HookCallStore };
   events: EventBus;
   log: Log;
   epochNow: () => number;
@@ -77,6 +78,7 @@ export interface HookDeps {
 /** Makes the API. Its errors are `StoreError`s. */
 export function createHooks(deps: HookDeps): HookApi {
   return {
+    has: (name) => deps.hooks().has(name),
     async accept(name, request) {
       const hook = deps.hooks().get(name);
       if (hook === undefined) return { kind: 'unsigned', reason: 'missing' };
@@ -88,16 +90,32 @@ export function createHooks(deps: HookDeps): HookApi {
       const payload = payloadOf(request.body);
       if (payload === undefined) return { kind: 'invalid' };
       const id = `hook:${name}:${verified.digest}`;
-      const receipt = await runHook(deps, name, hook, id, payload.value);
-      deps.log.info({ hook: name, outcome: receipt.kind }, 'hook_called');
+      const receipt = verified.hasAge
+        ? await runHook(deps, name, hook, id, payload.value)
+        : await acceptOnce(deps.store.hookCalls, id, () => runHook(deps, name, hook, id, payload.value));
+      if (receipt.kind === 'taken') deps.log.warn({ hook: name, why: 'taken' }, 'hook_refused');
+      else deps.log.info({ hook: name, outcome: receipt.kind }, 'hook_called');
       return receipt;
     },
   };
 }
 
+/** Accepts a call that nothing but its digest tells from a recorded one. Throws `StoreError`; it may then be repeated. */
+async function acceptOnce(
+  calls: HookCallStore,
+  id: string,
+  accept: () => Promise<HookReceipt>,
+): Promise<HookReceipt> {
+  if (await calls.hasCall(id)) return { kind: 'duplicate' };
+  const receipt = await accept();
+  if (receipt.kind === 'accepted' || receipt.kind === 'duplicate') await calls.noteCall(id);
+  return receipt;
+}
+
 function payloadOf(body: Uint8Array): { value: unknown } | undefined {
   try {
-    return { value: JSON.parse(new TextDecoder('utf8', { fatal: true }).decode(body)) };
+    const value: unknown = JSON.parse(new TextDecoder('utf8', { fatal: true }).decode(body));
+    return isTooDeep(value) ? undefined : { value };
   } catch {
     // The sender gets the error that the body is not JSON.
     return undefined;
@@ -112,6 +130,7 @@ async function runHook(
   payload: unknown,
 ): Promise<HookReceipt> {
   const { address, task } = hook;
+  if (await deps.creatorAccess.isTaken(address)) return { kind: 'taken' };
   const text = hookText(hook.text, payload);
   if (task === undefined) return await postNotice(deps, address, id, text);
   const accepted = await deps.sendSystemMessage({
@@ -131,7 +150,7 @@ async function runHook(
 
 /** Writes the text into the chat, without a turn. Over HTTP the stored message is the delivery, and its event shows it. */
 async function postNotice(
-  { ledger, posts, events }: HookDeps,
+  { ledger, store, events }: HookDeps,
   address: Address,
   id: string,
   text: string,
@@ -141,7 +160,7 @@ async function postNotice(
     await ledger.enqueue(address, { ref: id, message: { ...place, content: text, media: [], buttons: [] } });
     return { kind: 'accepted', turnId: null };
   }
-  const posted = await posts.notice({ ref: id, address, content: text });
+  const posted = await store.posts.notice({ ref: id, address, content: text });
   if (posted.kind === 'known') return { kind: 'duplicate' };
   events.emit(posted.session, { type: 'message_sent', seq: posted.seq, content: text });
   return { kind: 'accepted', turnId: null };
@@ -186,7 +205,7 @@ export function verifySignature(
   if (right === undefined) return { kind: 'unsigned', reason: 'wrong' };
   if (at !== undefined && !(Math.abs(now - at * 1_000) <= MAX_AGE_MS))
     return { kind: 'unsigned', reason: 'stale' };
-  return { digest: createHash('sha256').update(digest).digest('hex') };
+  return { digest: createHash('sha256').update(digest).digest('hex'), hasAge: at !== undefined };
 }
 
 function timed(header: string | undefined): Signed | undefined {

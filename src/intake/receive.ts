@@ -28,7 +28,7 @@ import { checkPlanning } from './plans/modes.ts';
 import { changePlanByReply } from './plans/plan-command.ts';
 import { createPlanButtons } from './plans/plan-control.ts';
 import { deliver, type Refusal, refuseByRule, refuseRate, refuseSender, reply } from './replies.ts';
-import { checkChoice, isAdmin, maySee } from './sessions.ts';
+import { checkChoice, isAdmin, maySee, refuseReserved } from './sessions.ts';
 import { createLinkButtons } from './surfaces/commands.ts';
 
 /** Longest message that is accepted, in UTF-16 units. */
@@ -59,6 +59,8 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     if (verdict.kind === 'observe') return await observe(context, message);
     const say = context.languages.say(message);
     if (verdict.kind !== 'allow') return await reply(context, message, refuseSender(verdict, say));
+    const taken = await refuseNamed(context, message, options);
+    if (taken !== undefined) return await reply(context, message, taken);
     if (message.fromBot === true) return await receiveBot(context, message, options);
     await noteLanguage(context, raw, language);
     if (message.button !== undefined) {
@@ -161,6 +163,17 @@ async function refuseChosen(
     const asker = { session, address: addressOf(message), userId: userIdOf(message), profileId };
     await checkPlanning(context, asker);
   });
+}
+
+/** Refuses a session that the settings name to a caller who is no admin. */
+async function refuseNamed(
+  context: IntakeContext,
+  message: InboundMessage,
+  { caller }: ReceiveOptions,
+): Promise<Refusal | undefined> {
+  if (caller === undefined) return undefined;
+  const check = async () => refuseReserved(context, caller, addressOf(message));
+  return await refuseByRule(context.languages.say(message), check);
 }
 
 /** Throws `GatewayError('forbidden')` for a profile or model of this message that the caller may not choose. */

@@ -1,8 +1,8 @@
 /** Ownership of sessions: knowing a session's key grants no access to it. */
 import type { IntakeContext } from './context.ts';
+import { isReserved } from './hook-settings.ts';
 import { type Caller, hasScope } from '../protocol/access.ts';
 import type { SessionKey } from '../protocol/message.ts';
-import type { SessionStore } from '../protocol/store/ledger.ts';
 import type { SessionRecord } from '../protocol/store/records.ts';
 import type { StopResult } from '../protocol/store/lanes.ts';
 import { type PlainKey, type Say, textRef } from '../protocol/texts/say.ts';
@@ -29,14 +29,25 @@ export interface OwnedSessions {
 }
 
 /** Finds and makes the sessions of callers. */
-export function ownedSessions(ledger: SessionStore): OwnedSessions {
+export function ownedSessions(context: IntakeContext): OwnedSessions {
+  const { ledger, settings } = context;
   return {
     async visible(caller, key) {
+      if (!isAdmin(caller) && isReserved(settings.current(), key)) return undefined;
       const record = await ledger.session(key);
       return record !== undefined && maySee(caller, record) ? record : undefined;
     },
-    make: ({ tokenId }, key) => ledger.updateSession(key, {}, { ownerTokenId: tokenId }),
+    async make(caller, key) {
+      refuseReserved(context, caller, key);
+      return await ledger.updateSession(key, {}, { ownerTokenId: caller.tokenId });
+    },
   };
+}
+
+/** Throws `GatewayError('forbidden')` for a session that the settings name, unless the caller is an admin. */
+export function refuseReserved({ settings }: IntakeContext, caller: Caller, key: string): void {
+  if (isAdmin(caller) || !isReserved(settings.current(), key)) return;
+  throw new GatewayError('forbidden', textRef('refused.reserved', { session: key }));
 }
 
 /** The session, created if needed; undefined when it belongs to someone else. */

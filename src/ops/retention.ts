@@ -1,6 +1,7 @@
 /** Deletes what is no longer needed, or older than the settings allow. */
 import { toGatewayError } from '../protocol/errors.ts';
 import type { Retention, RetentionStore } from '../protocol/operator/backup.ts';
+import type { HookCallStore } from '../protocol/operator/webhooks.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { Log } from '../protocol/log.ts';
 import type { RemovedFolders, ResponseStore } from '../protocol/store/ledger.ts';
@@ -28,6 +29,7 @@ export interface RetentionDeps {
   rules: () => Retention;
   traces: TraceStore;
   responses: ResponseStore;
+  hookCalls: HookCallStore;
   folders: RemovedFolders;
   files: SessionFiles;
   log: Log;
@@ -35,7 +37,7 @@ export interface RetentionDeps {
 
 /** Deletes at intervals until the signal aborts. */
 export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
-  const { lanes, old, traces, responses, folders, files, log, rules } = deps;
+  const { lanes, old, traces, responses, hookCalls, folders, files, log, rules } = deps;
   let timer: NodeJS.Timeout | undefined;
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
@@ -48,8 +50,9 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
       const purgedTraces = await traces.purgeTraces(rules().tracesDays * DAY_MS, PURGE_BATCH);
       if (purged + purgedTraces > 0) log.debug({ purged, traces: purgedTraces }, 'messages_purged');
       const purgedResponses = await responses.purgeResponses(PURGE_BATCH);
+      const purgedCalls = await hookCalls.purgeCalls(PURGE_BATCH);
       const isMore = await purgeOld(old, rules().messagesDays, log);
-      if (Math.max(purged, purgedTraces, purgedResponses) >= PURGE_BATCH || isMore)
+      if (Math.max(purged, purgedTraces, purgedResponses, purgedCalls) >= PURGE_BATCH || isMore)
         return plan(MORE_AFTER_MS);
       withinMs = (await sweepFolders(folders, (folder) => files.remove(folder), withinMs, signal))
         ? 2 * EVERY_MS

@@ -266,4 +266,6 @@ export interface CreatorAccess {
    * owner: other members come and go, and a schedule would outlive them.
    */
   isStillAllowed(userId: string, address: Address, place: InboundMessage['place']): Promise<boolean>;
+  /** True where a token without `admin` would read what the gateway writes on its own: its session was made before the settings named it. */
+  isTaken(address: Address): Promise<boolean>;
 }

@@ -83,7 +83,9 @@ export async function beat(
   const instructions = await readInstructions(file, log);
   // A busy chat needs no reminder, and heartbeats must not pile up behind a slow model.
   const { busy, waiting: waitingCount } = await deps.ledger.queue(session);
-  if (instructions !== undefined && !busy && waitingCount === 0) {
+  const isTaken = await deps.creatorAccess.isTaken(address);
+  if (isTaken) log.warn({ session }, 'heartbeat_refused');
+  if (instructions !== undefined && !isTaken && !busy && waitingCount === 0) {
     await deps.sendSystemMessage({
       id: `${HEARTBEAT_ID}:${slot.toISOString()}`,
       session,

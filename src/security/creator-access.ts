@@ -28,6 +28,12 @@ export function createCreatorAccess(deps: CreatorAccessDeps): CreatorAccess {
       if (await isAllowedThere(deps, userId, address, place)) return true;
       return place === 'private' && (await isAllowedByLink(deps, userId, address));
     },
+    async isTaken(address) {
+      if (parseAddress(address).channel !== 'http') return false;
+      const owner = (await deps.ledger.session(await deps.ledger.sessionOf(address)))?.ownerTokenId;
+      const token = owner === undefined ? undefined : await deps.access.token(owner);
+      return token !== undefined && !hasScope(token, 'admin');
+    },
   };
 }
 

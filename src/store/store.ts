@@ -20,6 +20,7 @@ import { migrateDatabase } from './database/migrate.ts';
 import { createFileStore, createStoredFiles, createRemovedFolders } from './statements/files.ts';
 import { createForks } from './turns/forks.ts';
 import { createSurfaces } from './statements/links.ts';
+import { createHookCalls } from './statements/hook-calls.ts';
 import { createWebhookFacts } from './statements/webhook-facts.ts';
 import { createTries } from './turns/tries.ts';
 import { createWaiting } from './lanes/waiting.ts';
@@ -199,5 +200,6 @@ function operatorStores(database: Database) {
     choices: createChoices(database),
     usage: createUsage(database, createUsageRows(database)),
     webhooks: createWebhookFacts(database),
+    hookCalls: createHookCalls(database),
   };
 }

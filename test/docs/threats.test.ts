@@ -15,7 +15,7 @@ const rows = [...readText('docs/threats.md').matchAll(ROW)].map(
 
 describe('the table of threats', () => {
   it('numbers every threat, and names a test that defends against each', () => {
-    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 47 }, (_, index) => index + 1));
+    expect(rows.map(({ number }) => number)).toEqual(rows.map((_, index) => index + 1));
     expect(new Set(rows.map(({ verdict }) => verdict))).toEqual(new Set(['holds']));
   });
 

@@ -48,7 +48,7 @@ const RIGHT: [name: string, settings: ReturnType<typeof hook>, headers: Record<s
 
 describe('the signature of a webhook', () => {
   it.each(RIGHT)('of %s is accepted, but not for another body, secret or header', (_, settings, headers) => {
-    expect(verify(settings, headers)).toEqual({ digest: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(verify(settings, headers)).toMatchObject({ digest: expect.stringMatching(/^[0-9a-f]{64}$/) });
     expect(verify(settings, headers, Buffer.from('{"a":"u"}'))).toEqual({
       kind: 'unsigned',
       reason: 'wrong',

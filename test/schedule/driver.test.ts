@@ -132,6 +132,7 @@ describeStore('a slot', (databases) => {
       creatorAccess: {
         placeOf: () => Promise.resolve('private'),
         isOwner: () => Promise.resolve(false),
+        isTaken: async () => false,
         isStillAllowed: (...question) => {
           asked.push(question);
           return Promise.resolve(false);

@@ -32,6 +32,7 @@ const scheduling = createScheduling({
   creatorAccess: {
     placeOf: async () => 'private',
     isOwner: async () => true,
+    isTaken: async () => false,
     isStillAllowed: async () => true,
   },
   settings: new FakeSettings({ limits: SCHEDULE_LIMITS, timeZone: 'UTC' }),

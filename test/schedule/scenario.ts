@@ -26,6 +26,7 @@ export interface TestNode extends Scheduling {
 export const anybody: CreatorAccess = {
   placeOf: () => Promise.resolve('private'),
   isOwner: () => Promise.resolve(true),
+  isTaken: async () => false,
   isStillAllowed: () => Promise.resolve(true),
 };
 

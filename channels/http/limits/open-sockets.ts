@@ -1,27 +1,43 @@
 /** The open connections: how many an address without a valid token may hold, and how many one token. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import { type Caller, hasScope } from '../../../src/protocol/access.ts';
 import { type HttpLimits, MAX_CONNECTIONS, MIN_IDLE_MS, RESERVED_CONNECTIONS } from '../config.ts';
+import { HttpError } from '../errors.ts';
 
-/** Who holds a connection; `undefined` counts only toward the total. */
-type Holder = { kind: 'address' | 'token'; id: string } | undefined;
+/** An address without a valid token, or a token. */
+interface Holder {
+  key: string;
+  most: number;
+  /** Oldest first. */
+  entries: Set<Entry>;
+  /** How many of them are busy. */
+  busy: number;
+}
 
 interface Entry {
   socket: Socket;
-  holder: Holder;
+  /** `undefined` counts only toward the total. */
+  holder: Holder | undefined;
+  /** It comes from a trusted proxy, so it carries requests of many callers. */
+  isProxied: boolean;
+  /** Requests of known callers that are being answered. */
   busy: number;
   /** When it was opened, by a steady clock. */
   openedAt: number;
 }
 
-/** All connections. Past a limit the oldest idle connection of the same holder closes, never one of another. */
+/**
+ * All connections. Past a limit the oldest one of the same holder closes, unless it is busy with a request whose caller
+ * is known: what strangers send keeps nothing open.
+ */
 export class OpenSockets {
   readonly #entries = new Map<Socket, Entry>();
-  /** By kind and id of the holder, oldest first. */
-  readonly #held = new Map<string, Set<Entry>>();
+  readonly #holders = new Map<string, Holder>();
   /** Connections without a valid token so far, oldest first. */
   readonly #unknown = new Set<Entry>();
   readonly #limits: HttpLimits;
+  #busy = 0;
 
   constructor(limits: HttpLimits) {
     this.#limits = limits;
@@ -29,53 +45,89 @@ export class OpenSockets {
 
   /** Notes a new connection; `address` undefined = of a trusted proxy. */
   add(socket: Socket, address: string | undefined): void {
-    const holder: Holder = address === undefined ? undefined : { kind: 'address', id: address };
-    const entry: Entry = { socket, holder: undefined, busy: 0, openedAt: performance.now() };
+    const isProxied = address === undefined;
+    const entry: Entry = { socket, holder: undefined, isProxied, busy: 0, openedAt: performance.now() };
     this.#entries.set(socket, entry);
-    this.#give(entry, holder);
+    if (address !== undefined) {
+      this.#unknown.add(entry);
+      this.#give(entry, this.#holder(`address ${address}`, this.#limits.socketsPerAddress));
+    }
     socket.once('close', () => {
       this.#entries.delete(socket);
       this.#give(entry, undefined);
     });
-    if (this.#entries.size > MAX_CONNECTIONS - RESERVED_CONNECTIONS) this.#makeRoom(entry);
+    if (this.#entries.size >= MAX_CONNECTIONS) this.#makeRoom(entry);
   }
 
-  /** Counts a request until its answer has ended. */
-  serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const entry = this.#entries.get(incoming.socket);
+  /**
+   * A token came: the connection is its, and busy until `work` closes. Throws `HttpError` 429 or 503 when too many are
+   * busy; admins have no such limit.
+   */
+  identify(socket: Socket, caller: Caller, work: EventEmitter): void {
+    const entry = this.#entries.get(socket);
     if (entry === undefined) return;
-    entry.busy += 1;
-    outgoing.once('close', () => (entry.busy -= 1));
-  }
-
-  /** Counts a connection as busy until it closes. */
-  hold(socket: Socket): void {
-    const entry = this.#entries.get(socket);
-    if (entry !== undefined) entry.busy += 1;
-  }
-
-  /** The connection has carried a valid token: from now on it is that token's. */
-  identify(socket: Socket, tokenId: string): void {
-    const entry = this.#entries.get(socket);
-    if (entry?.holder === undefined || (entry.holder.kind === 'token' && entry.holder.id === tokenId)) return;
-    this.#give(entry, { kind: 'token', id: tokenId });
-  }
-
-  #give(entry: Entry, holder: Holder): void {
-    const previousKey = entry.holder && `${entry.holder.kind} ${entry.holder.id}`;
-    const previousEntries = previousKey === undefined ? undefined : this.#held.get(previousKey);
-    previousEntries?.delete(entry);
-    if (previousKey !== undefined && previousEntries?.size === 0) this.#held.delete(previousKey);
+    const { socketsPerToken } = this.#limits;
+    const holder = this.#holder(`token ${caller.tokenId}`, socketsPerToken);
+    if (entry.busy === 0 && !hasScope(caller, 'admin')) {
+      if (holder.busy >= socketsPerToken) {
+        const text = `This token has ${holder.busy} requests and streams open, the maximum at a time; try again when one has ended.`;
+        throw new HttpError(429, 'too_many_requests', text, { retryAfterMs: 1_000 });
+      }
+      if (this.#busy >= MAX_CONNECTIONS - RESERVED_CONNECTIONS) {
+        const text = 'All connections of tokens without admin are busy; try again soon.';
+        throw new HttpError(503, 'too_many_connections', text, { retryAfterMs: 1_000 });
+      }
+    }
     this.#unknown.delete(entry);
+    if (entry.holder !== holder) this.#give(entry, holder);
+    this.serve(socket, work);
+  }
+
+  /** The caller is known, by a token or a signature: the connection is busy until `work` closes. */
+  serve(socket: Socket, work: EventEmitter): void {
+    const entry = this.#entries.get(socket);
+    if (entry === undefined) return;
+    this.#count(entry, 1);
+    work.once('close', () => {
+      this.#count(entry, -1);
+      if (entry.isProxied && entry.busy === 0) this.#give(entry, undefined);
+    });
+  }
+
+  /** True while the connection carries a request whose caller is known. */
+  isServed(socket: Socket): boolean {
+    return (this.#entries.get(socket)?.busy ?? 0) > 0;
+  }
+
+  #count(entry: Entry, change: 1 | -1): void {
+    const was = Math.sign(entry.busy);
+    entry.busy += change;
+    const difference = Math.sign(entry.busy) - was;
+    this.#busy += difference;
+    if (entry.holder !== undefined) entry.holder.busy += difference;
+  }
+
+  #holder(key: string, most: number): Holder {
+    return this.#holders.get(key) ?? { key, most, entries: new Set(), busy: 0 };
+  }
+
+  #give(entry: Entry, holder: Holder | undefined): void {
+    const share = Math.sign(entry.busy);
+    const previous = entry.holder;
+    if (previous !== undefined) {
+      previous.entries.delete(entry);
+      previous.busy -= share;
+      if (previous.entries.size === 0) this.#holders.delete(previous.key);
+    }
     entry.holder = holder;
-    if (holder === undefined) return;
-    const key = `${holder.kind} ${holder.id}`;
-    const entries = this.#held.get(key) ?? new Set();
-    this.#held.set(key, entries.add(entry));
-    if (holder.kind === 'address') this.#unknown.add(entry);
-    const { socketsPerAddress, socketsPerToken } = this.#limits;
-    const most = holder.kind === 'address' ? socketsPerAddress : socketsPerToken;
-    if (entries.size > most) closeIdle(entries, entries.size - most);
+    if (holder === undefined) {
+      this.#unknown.delete(entry);
+      return;
+    }
+    holder.entries.add(entry);
+    holder.busy += share;
+    this.#holders.set(holder.key, holder);
+    if (holder.entries.size > holder.most) closeIdle(holder.entries, holder.entries.size - holder.most);
   }
 
   /** Past the total limit, those without a valid token go first. */

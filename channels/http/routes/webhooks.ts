@@ -1,5 +1,6 @@
 /** The route of webhooks: programs call it with a signature instead of a token. */
 import { z } from 'zod';
+import { MAX_JSON_DEPTH } from '../../../src/lib/json/json.ts';
 import { readSigned } from '../body.ts';
 import { HttpError } from '../errors.ts';
 import { type Route, routeOf } from '../route.ts';
@@ -7,11 +8,10 @@ import { type Route, routeOf } from '../route.ts';
 /** How long a sender waits when there was no room for its message. */
 const AGAIN_MS = 30_000;
 
-const MESSAGES = {
-  missing: 'There is no such webhook, or the header with its signature is missing.',
-  wrong: 'The signature is not that of this body and the secret of the webhook.',
-  stale: 'The signature is older than five minutes, or comes from a clock that is wrong.',
-};
+/** One text for all that only a sender without the secret can meet: it does not tell which webhooks there are. */
+const UNSIGNED =
+  'There is no such webhook, or the signature is missing or not that of this body and its secret.';
+const STALE = 'The signature is older than five minutes, or comes from a clock that is wrong.';
 
 const route = routeOf('gateway');
 
@@ -25,11 +25,16 @@ export const webhookRoutes: readonly Route[] = [
     // An unsigned request gets 401, whether or not the webhook exists, and counts like a wrong token.
     async handle(c, deps) {
       const { incoming, outgoing } = c.env;
-      const body = await readSigned(incoming, outgoing);
-      const receipt = await deps.gateway.hooks.accept(c.req.param('name') ?? '', {
-        headers: incoming.headers,
-        body,
-      });
+      const name = c.req.param('name') ?? '';
+      const refusal = (text: string): HttpError =>
+        deps.wrongTokens.refusal(
+          deps.addressOf(incoming),
+          'signatures',
+          new HttpError(401, 'invalid_signature', text),
+        );
+      if (!deps.gateway.hooks.has(name)) throw refusal(UNSIGNED);
+      const body = await readSigned(incoming, outgoing, deps);
+      const receipt = await deps.gateway.hooks.accept(name, { headers: incoming.headers, body });
       switch (receipt.kind) {
         case 'accepted':
           return c.json({ accepted: true, turnId: receipt.turnId }, 202);
@@ -40,13 +45,18 @@ export const webhookRoutes: readonly Route[] = [
           throw new HttpError(429, 'queue_full', text, { retryAfterMs: AGAIN_MS });
         }
         case 'invalid':
-          throw new HttpError(400, 'invalid_json', 'The body is not JSON in UTF-8.');
-        case 'unsigned':
-          throw deps.wrongTokens.refusal(
-            deps.addressOf(incoming),
-            'signatures',
-            new HttpError(401, 'invalid_signature', MESSAGES[receipt.reason]),
+          throw new HttpError(
+            400,
+            'invalid_json',
+            `The body is not JSON in UTF-8 of at most ${MAX_JSON_DEPTH} levels.`,
           );
+        case 'taken': {
+          const text =
+            'The session that this webhook writes to belongs to a token without admin. Delete it, or name another in "to".';
+          throw new HttpError(409, 'session_taken', text);
+        }
+        case 'unsigned':
+          throw refusal(receipt.reason === 'stale' ? STALE : UNSIGNED);
         default:
           return receipt satisfies never;
       }
@@ -59,10 +69,11 @@ export const webhookRoutes: readonly Route[] = [
     answer: z.object({ ok: z.literal(true) }),
     // The secret is checked before the body is read: without it the answer is 401, whether or not the webhook exists.
     async handle(c, deps, read) {
-      const { incoming } = c.env;
+      const { incoming, outgoing } = c.env;
       const webhook = deps.gateway.webhook(c.req.param('channel') ?? '');
       if (webhook?.isGenuine(incoming.headers) !== true)
         throw deps.wrongTokens.refusal(deps.addressOf(incoming), 'secrets', noWebhook());
+      deps.sockets.serve(incoming.socket, outgoing);
       const outcome = await webhook.takeUpdate(await read());
       switch (outcome) {
         case 'stored':
@@ -88,11 +99,10 @@ export const webhookRoutes: readonly Route[] = [
     async handle(c, deps) {
       const { incoming, outgoing } = c.env;
       const interactions = deps.gateway.interactions(c.req.param('channel') ?? '');
-      const body = await readSigned(incoming, outgoing);
-      if (interactions === undefined || !(await interactions.isGenuine(incoming.headers, body))) {
-        const text = 'No platform posts here, or the signature is missing, wrong or too old.';
-        throw new HttpError(401, 'invalid_signature', text);
-      }
+      if (interactions === undefined) throw noInteraction();
+      const body = await readSigned(incoming, outgoing, deps);
+      if (!(await interactions.isGenuine(incoming.headers, body))) throw noInteraction();
+      deps.sockets.serve(incoming.socket, outgoing);
       const answer = await interactions.answer(body);
       if (answer === 'invalid')
         throw new HttpError(400, 'invalid_interaction', 'The body is not an interaction.');
@@ -100,6 +110,11 @@ export const webhookRoutes: readonly Route[] = [
     },
   }),
 ];
+
+function noInteraction(): HttpError {
+  const text = 'No platform posts here, or the signature is missing, wrong or too old.';
+  return new HttpError(401, 'invalid_signature', text);
+}
 
 function noWebhook(): HttpError {
   const text = 'There is no such webhook, or its secret is missing or wrong.';

@@ -6,7 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { checkHeaders } from '../allow-list.ts';
 import type { AppParts } from '../app.ts';
-import { MAX_BODY_BYTES } from '../config.ts';
+import { MAX_BODY_BYTES, MAX_LINGER_MS } from '../config.ts';
 import { errorBody, notReady, toHttpError } from '../errors.ts';
 import type { StreamOwner } from '../event-stream.ts';
 import { wantedLanguages } from '../inbound.ts';
@@ -46,7 +46,7 @@ class WebSockets {
   }
 
   async open(incoming: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    const { deps, authenticator, sockets } = this.#parts;
+    const { deps, authenticator } = this.#parts;
     let owner: StreamOwner | undefined;
     try {
       checkHeaders(incoming, this.#parts.allowed());
@@ -59,7 +59,6 @@ class WebSockets {
       refuseRaw(socket, toHttpError(error));
       return;
     }
-    sockets.hold(socket);
     this.#handshakes.handleUpgrade(incoming, socket, head, (webSocket) => {
       webSocket.on('error', () => webSocket.terminate());
       void this.#serve(webSocket, incoming, socket, owner);
@@ -76,12 +75,12 @@ class WebSockets {
     socket: Socket,
     identified: StreamOwner | undefined,
   ): Promise<void> {
-    const { deps, sockets } = this.#parts;
+    const { deps } = this.#parts;
     const inbox = new Inbox(webSocket);
     let stream: SocketStream;
     try {
       const owner = identified ?? (await this.#authenticate(webSocket, inbox, incoming));
-      sockets.identify(socket, owner.caller.tokenId);
+      deps.sockets.identify(socket, owner.caller, socket);
       stream = deps.streams.keep(
         owner,
         webSocket,
@@ -90,9 +89,10 @@ class WebSockets {
     } catch (error) {
       const httpError = toHttpError(error);
       webSocket.send(JSON.stringify({ type: 'error', ...errorBody(httpError) }));
-      // What it sends now is ignored, except that it closes.
+      // What it sends now is ignored, except that it closes, for which it has a moment.
       webSocket.resume();
       webSocket.close(httpError.status === 401 ? CLOSE.unauthorized : CLOSE.tooMany, httpError.code);
+      setTimeout(() => webSocket.terminate(), MAX_LINGER_MS).unref();
       return;
     }
     await converse(deps, inbox, stream, wantedLanguages(incoming));
@@ -100,12 +100,16 @@ class WebSockets {
 
   /** The caller behind the token of the frame `auth`. Throws `HttpError` and other `GatewayError`s. */
   async #authenticate(webSocket: WebSocket, inbox: Inbox, incoming: IncomingMessage): Promise<StreamOwner> {
+    const { deps, authenticator } = this.#parts;
+    const crowded = Promise.withResolvers<never>();
+    const end = deps.strangers.wait(deps.addressOf(incoming), crowded.reject);
     this.#unknown.add(webSocket);
     try {
-      const authorization = `Bearer ${await readToken(inbox, this.#clock)}`;
-      const caller = await this.#parts.authenticator.authorize(incoming, 'chat', authorization);
-      return { caller, authorization };
+      const token = await Promise.race([readToken(inbox, this.#clock), crowded.promise]);
+      const authorization = `Bearer ${token}`;
+      return { caller: await authenticator.authorize(incoming, 'chat', authorization), authorization };
     } finally {
+      end();
       this.#unknown.delete(webSocket);
     }
   }

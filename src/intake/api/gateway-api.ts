@@ -67,8 +67,8 @@ export function createGatewayApi(
   { context, commands, ...intake }: Intake,
   { agent, storage, schedules, prices, explainTurn, channels }: ApiParts,
 ) {
-  const { accessPolicy, events, ledger, store } = context;
-  const sessions = ownedSessions(ledger);
+  const { accessPolicy, events, store } = context;
+  const sessions = ownedSessions(context);
   const { visible } = sessions;
   return {
     ...intake,

@@ -98,18 +98,33 @@ export interface HookRequest {
 }
 
 /**
- * What happens to a request: a durable turn or notice, a repeat, or nothing. `unsigned`: the signature is missing, wrong
- * or stale, or there is no such webhook; these look the same.
+ * What happens to a request: a durable turn or notice, a repeat, or nothing. `taken`: the session it would write to belongs
+ * to a token without `admin`, which would read it. `unsigned`: the signature is missing, wrong
+ * or stale, or there is no such webhook; without the secret these look the same.
  */
 export type HookReceipt =
   | { kind: 'accepted'; turnId: string | null }
   | { kind: 'duplicate' }
   | { kind: 'unsigned'; reason: 'missing' | 'wrong' | 'stale' }
   | { kind: 'invalid' }
+  | { kind: 'taken' }
   | { kind: 'full' };
+
+/** How long a call without a time in its signature is known. */
+export const HOOK_CALL_DAYS = 365;
+
+/** The calls without a time in their signature: nothing else tells a recorded one from a new one. Throws `StoreError`. */
+export interface HookCallStore {
+  hasCall(id: string): Promise<boolean>;
+  noteCall(id: string): Promise<void>;
+  /** Deletes up to `limit` that are older than `HOOK_CALL_DAYS`; returns their number. */
+  purgeCalls(limit: number): Promise<number>;
+}
 
 /** Receives the requests of webhooks. */
 export interface HookApi {
+  /** True for the name of a webhook: a request to any other is refused unread. */
+  has(name: string): boolean;
   /** Throws only `StoreError`: then nothing was accepted, and the request may be repeated. */
   accept(name: string, request: HookRequest): Promise<HookReceipt>;
 }

@@ -132,6 +132,16 @@ export const signIn = pgTable(
   (t) => [index('sign_in_token').on(t.tokenId)],
 );
 
+/** Calls of webhooks whose signature has no time, by webhook and digest, so that a recorded call is not accepted again. */
+export const hookCall = pgTable(
+  'hook_call',
+  {
+    id: text('id').primaryKey(),
+    calledAt: moment('called_at').notNull().defaultNow(),
+  },
+  (t) => [index('hook_call_called').on(t.calledAt)],
+);
+
 /** Responses of `/v1/responses` that clients refer to by id, by the token that got them. */
 export const storedResponse = pgTable(
   'stored_response',

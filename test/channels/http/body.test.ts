@@ -118,8 +118,8 @@ describe('a body', () => {
       return status;
     };
     const server = Promise.withResolvers<Socket>();
-    const add = vi.spyOn(OpenSockets.prototype, 'serve').mockImplementation(function serve(incoming) {
-      server.resolve(incoming.socket);
+    const add = vi.spyOn(OpenSockets.prototype, 'serve').mockImplementation(function serve(used) {
+      server.resolve(used);
     });
     for (let n = 0; n < 5; n += 1) expect([202, 429]).toContain(await ask());
     add.mockRestore();

@@ -35,7 +35,7 @@ export const EMPTY: Pick<
   'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories'
 > = {
   memories: { own: async () => [], deleteMemory: async () => false },
-  hooks: { accept: async () => ({ kind: 'unsigned', reason: 'missing' }) },
+  hooks: { has: () => false, accept: async () => ({ kind: 'unsigned', reason: 'missing' }) },
   plans: {
     list: async () => [],
     read: async () => undefined,

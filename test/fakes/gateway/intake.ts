@@ -31,7 +31,7 @@ export function intakeOptions(store: TestStore, change: Partial<IntakeOptions> =
     bus: quietBus(),
     events: createEventBus({ nodeId: 'n1', log: silentLog }),
     log: silentLog,
-    settings: new FakeSettings({ limits: limitsRule.parse({}) }),
+    settings: new FakeSettings({ limits: limitsRule.parse({}), hooks: new Map(), heartbeat: {} }),
     accessPolicy: partial(),
     languages: builtInLanguages,
     profiles: () => [PROFILE],

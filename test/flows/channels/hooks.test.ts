@@ -59,15 +59,48 @@ describeGateway('a webhook', { telegram: true, file: settings, env: { HOOK_SECRE
     expect(fixture().telegram.screen(CHAT).slice(-2)).toEqual(['Hello!', 'ann/site was deployed.']);
   });
 
+  it('whose signature has no time is accepted once in a year, though its message is forgotten after a week', async () => {
+    const body = JSON.stringify({ repository: { full_name: 'ann/once' }, head_commit: { message: 'x' } });
+    fixture().ollama.answer({ text: 'ann/once was deployed.' }, { when: 'ann/once' });
+    const replay = async () => (await call(body)).json();
+    expect(await replay()).toMatchObject({ turnId: expect.any(String) });
+    await fixture().idle(`telegram:${CHAT}`);
+    const { sql, store } = fixture();
+    const later = async (days: number): Promise<void> => {
+      await sql`update lane_item set done_at = done_at - ${days}::int * interval '1 day'`;
+      await sql`update hook_call set called_at = called_at - ${days}::int * interval '1 day'`;
+      await store.lanes.purge(7 * 24 * 3_600_000, 1_000);
+      await store.hookCalls.purgeCalls(1_000);
+    };
+    await later(364);
+    const [row] =
+      await sql`select count(*)::int as items from lane_item where starts_with(dedupe, 'hook:deploys:')`;
+    expect(row).toEqual({ items: 0 });
+    expect(await replay()).toEqual({ accepted: true, turnId: null, repeated: true });
+    await later(2);
+    expect(await replay()).toMatchObject({ turnId: expect.any(String) });
+    await fixture().idle(`telegram:${CHAT}`);
+  });
+
   it('without a valid signature does nothing, just like one that does not exist', async () => {
     const before = fixture().telegram.messages(CHAT).length;
-    const wrong = await call('{}', 'ab'.repeat(32));
-    expect([wrong.status, (await wrong.json()).error.code]).toEqual([401, 'invalid_signature']);
-    const unknown = await fetch(`${fixture().gateway.url}/v1/hooks/nothing`, {
-      method: 'POST',
-      body: '{}',
-    });
-    expect([unknown.status, (await unknown.json()).error.code]).toEqual([401, 'invalid_signature']);
+    const answers = await Promise.all([
+      call('{}', 'ab'.repeat(32)),
+      call('{}', 'no signature'),
+      call('['.repeat(1_000), 'ab'.repeat(32)),
+      fetch(`${fixture().gateway.url}/v1/hooks/nothing`, { method: 'POST', body: '{}' }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    const [first, ...others] = await Promise.all(answers.map((answer) => answer.json()));
+    expect(first.error.code).toBe('invalid_signature');
+    expect(others).toEqual([first, first, first]);
+    for (const deep of [
+      '['.repeat(300_000) + ']'.repeat(300_000),
+      `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`,
+    ]) {
+      const answer = await call(deep);
+      expect([answer.status, (await answer.json()).error.code]).toEqual([400, 'invalid_json']);
+    }
     const text = await call('no JSON');
     expect([text.status, (await text.json()).error.code]).toEqual([400, 'invalid_json']);
     expect(fixture().telegram.messages(CHAT)).toHaveLength(before);

@@ -36,6 +36,8 @@ export const access = {
   'refused.tokens': 'You have used your {tokens} tokens for today; the limit resets at {reset} UTC.',
   'refused.scope':
     'This token lacks the scope "{scope}", so /{name} was not carried out; "{parley} token change ID --scope SCOPES" grants it.',
+  'refused.reserved':
+    'The settings of the gateway name the session {session}, so only a token with the scope "admin" can use it. Choose another name.',
   'refused.choice_profile':
     'This token cannot choose the profile "{name}": that requires the scope "admin". It can use {instead}; a profile with "usableBy": "everyone" is open to all.',
   'refused.choice_model':

@@ -3,8 +3,8 @@ import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_DRAINED_BYTES } from '../../../../channels/http/config.ts';
-import { ADMIN } from '../../../fakes/gateway/gateway-api.ts';
+import { MAX_BODY_BYTES, MAX_DRAINED_BYTES } from '../../../../channels/http/config.ts';
+import { ADMIN, CHAT } from '../../../fakes/gateway/gateway-api.ts';
 import { openApi, type OpenApi } from '../client.ts';
 import { openSocket, readAnswer } from '../raw-http.ts';
 
@@ -122,6 +122,87 @@ describe.each([
       expect(await pool.post('/v1/nothing', headers, body)).toEqual({ status: 404, connection: 'close' });
     }
     await pool.close();
+  });
+});
+
+/** Answers that come before the body is read, while it is, and without one: each as a client sends it, in one packet. */
+const ROWS: [
+  name: string,
+  path: string,
+  headers: Record<string, string>,
+  body: string | undefined,
+  status: number,
+][] = [
+  ['a page of another origin', '/v1/embeddings', { ...json, origin: 'https://evil.example' }, '{}', 403],
+  ['another host', '/v1/embeddings', { ...json, host: 'evil.example' }, '{}', 421],
+  ['no such route', '/v1/nothing', { ...json, authorization: ADMIN }, '{}', 404],
+  ['no such method', '/v1/models', { ...json, authorization: ADMIN }, '{}', 405],
+  ['a sign-in of another page', '/v1/sign-in', json, '{"code":"x"}', 403],
+  ['a wrong field', '/v1/embeddings', { ...json, authorization: ADMIN }, '{"input":7}', 400],
+  ['a missing scope', '/v1/tokens', { ...json, authorization: CHAT }, '{"name":"x"}', 403],
+  [
+    'a chunked body that is too large',
+    '/v1/embeddings',
+    { ...json, authorization: ADMIN, 'transfer-encoding': 'chunked' },
+    'x'.repeat(MAX_BODY_BYTES + 1),
+    413,
+  ],
+  [
+    'another content type',
+    '/v1/embeddings',
+    { 'content-type': 'text/plain', authorization: ADMIN },
+    '{}',
+    415,
+  ],
+  ['an unknown expectation', '/v1/embeddings', { ...json, authorization: ADMIN, expect: 'tea' }, '{}', 417],
+  ['a wrong token', '/v1/embeddings', { ...json, authorization: 'Bearer wrong' }, '{}', 401],
+  [
+    'a declared body that is too large',
+    '/v1/embeddings',
+    { ...json, authorization: ADMIN },
+    'x'.repeat(MAX_BODY_BYTES + 1),
+    413,
+  ],
+  ['no such webhook', '/v1/hooks/other', json, '{}', 401],
+  ['a GET of another origin', '/v1/models', { origin: 'https://evil.example' }, undefined, 403],
+  ['a GET of another host', '/v1/models', { host: 'evil.example' }, undefined, 421],
+  ['a GET of nothing', '/v1/nothing', { authorization: ADMIN }, undefined, 404],
+];
+
+describe('an answer and its connection agree', () => {
+  it.each(ROWS)('after %s', async (_, path, headers, body, status) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ask = (
+      to: string,
+      all: Record<string, string>,
+      text?: string,
+    ): Promise<Answered & { reused: boolean }> =>
+      new Promise((resolve, reject) => {
+        const length =
+          text === undefined || 'transfer-encoding' in all ? {} : { 'content-length': String(text.length) };
+        const method = text === undefined ? 'GET' : 'POST';
+        const call = request(api.url + to, { method, headers: { ...all, ...length }, agent }, (answer) => {
+          answer.resume().on('end', () =>
+            resolve({
+              status: answer.statusCode ?? 0,
+              connection: String(answer.headers.connection),
+              reused: call.reusedSocket,
+            }),
+          );
+        });
+        call.on('error', reject).end(text);
+      });
+    const good = { ...json, authorization: ADMIN };
+    let answered = 0;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const refused = await ask(path, headers, body);
+      expect([status, 429]).toContain(refused.status);
+      const next = await ask('/v1/chat/completions', good, '{"messages":[{"role":"user","content":"hi"}]}');
+      expect(next.reused).toBe(refused.connection === 'keep-alive');
+      if (next.status === 200) answered += 1;
+    }
+    expect(answered).toBe(ROUNDS);
+    agent.destroy();
   });
 });
 
