@@ -13,7 +13,7 @@ import { type Database, type DatabasePlace, openDatabase } from './database/data
 import { createFanout } from './database/notify-fanout.ts';
 import { createJournals } from './lanes/journal.ts';
 import { createLanes, createLetterAdministration } from './lanes/lanes.ts';
-import { createLedger } from './turns/ledger.ts';
+import { createLedger, type LedgerDatabases } from './turns/ledger.ts';
 import { createNodeReports } from './lanes/nodes.ts';
 import { createMemories, createMemoryAdministration, createMemoryVectors } from './statements/memories.ts';
 import { migrateDatabase } from './database/migrate.ts';
@@ -81,6 +81,12 @@ export interface UseOptions {
 /** Connections for notes of platform ids alone: a crash before such a note sends the message twice. */
 const NOTE_CONNECTIONS = 1;
 
+/** Connections for searches alone: they may take long, and nothing else waits for them. */
+const SEARCH_CONNECTIONS = 2;
+
+/** When a search is ended, in milliseconds. */
+const SEARCH_TIMEOUT_MS = 1_000;
+
 /** Opens the store in a running database; `migrate` brings its tables up to date first. Throws like `openStore`. */
 export async function openStoreAt(
   place: DatabasePlace,
@@ -98,8 +104,14 @@ export async function openStoreAt(
   if (migrate) await migrateDatabase(place, { retryForMs, progress });
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
+  const searches = openDatabase({
+    ...place,
+    poolSize: SEARCH_CONNECTIONS,
+    searchTimeoutMs: SEARCH_TIMEOUT_MS,
+    retryForMs,
+  });
   const stores = {
-    ...turnStores(database, notes, newSessions),
+    ...turnStores({ database, notes, searches }, newSessions),
     ...sessionStores(database),
     ...agentStores(database),
     ...accessStores(database),
@@ -109,7 +121,7 @@ export async function openStoreAt(
     dump: () => dumpDatabase(place),
   };
   const close = async (): Promise<void> => {
-    await Promise.all([notes.close(), database.close()]);
+    await Promise.all([searches.close(), notes.close(), database.close()]);
   };
   const isEmbedded = place.socketPath !== undefined;
   if (isEmbedded && !isShared) return { ...stores, kind: 'embedded', close };
@@ -126,10 +138,11 @@ export async function openStoreAt(
   };
 }
 
-/** The life of messages and turns; `notes` are connections for platform ids alone. */
-function turnStores(database: Database, notes: Database, newSessions: SessionStart | undefined) {
+/** The life of messages and turns. */
+function turnStores(databases: LedgerDatabases, newSessions: SessionStart | undefined) {
+  const { database } = databases;
   return {
-    ledger: createLedger(database, notes, newSessions),
+    ledger: createLedger(databases, newSessions),
     lanes: createLanes(database),
     posts: createPosts(database, newSessions),
     approvals: createApprovalStore(database),

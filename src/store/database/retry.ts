@@ -20,6 +20,9 @@ const REFUSING_WRITES: Readonly<Record<string, string>> = {
   '58030': 'cannot read or write its disk.',
 };
 
+/** Of a statement that ran into `statement_timeout`, or was cancelled. */
+const CANCELLED = '57014';
+
 /** Codes of Node, postgres.js and Postgres that mean "not now"; class 08 is matched by its prefix. */
 const TRANSIENT = new Set([
   'ECONNRESET',
@@ -41,7 +44,7 @@ const TRANSIENT = new Set([
   '53300',
   '40001',
   '40P01',
-  '57014',
+  CANCELLED,
   ...Object.keys(REFUSING_WRITES),
 ]);
 
@@ -81,6 +84,11 @@ export function violatedKey(error: unknown): string | undefined {
 /** True for the error of a statement whose own condition failed. */
 export function dividedByZero(error: unknown): boolean {
   return errorCode(error) === '22012';
+}
+
+/** True for the error of a statement that took longer than its connection allows, or was cancelled by an operator. */
+export function isCancelled(error: unknown): boolean {
+  return errorCode(error) === CANCELLED;
 }
 
 function errorCode(error: unknown): string | undefined {

@@ -20,16 +20,22 @@ import { createTurnFinish } from './finish-turn.ts';
 import { openTurn } from './open-turn.ts';
 import { noteUsage } from '../tables/usage.ts';
 
-/** The `Ledger` over a database; `notes` are connections to it that are used only for notes of platform ids. */
+/** Connections to one database: for notes of platform ids alone, for searches alone, and for everything else. */
+export interface LedgerDatabases {
+  database: Database;
+  notes: Database;
+  searches: Database;
+}
+
+/** The `Ledger` over a database. */
 export function createLedger(
-  database: Database,
-  notes: Database,
+  { database, notes, searches }: LedgerDatabases,
   newSessions: SessionStart = SESSION_START,
 ): Ledger {
   const accept = createAccept(database, newSessions);
   const finishTurn = createTurnFinish(database);
   return {
-    ...createSessionStore(database, newSessions),
+    ...createSessionStore(database, searches, newSessions),
     accept: (request) =>
       request.retryOf === undefined
         ? accept(request)
@@ -52,12 +58,12 @@ export function createLedger(
   };
 }
 
-function createSessionStore(database: Database, newSessions: SessionStart): SessionStore {
+function createSessionStore(database: Database, searches: Database, newSessions: SessionStart): SessionStore {
   const sessions = createSessions(database, newSessions);
   return {
     newSessions,
     ...sessions,
-    ...createSessionLists(database),
+    ...createSessionLists(database, searches),
     turn: async (turnId) => {
       const turn = await sessions.turn(turnId);
       if (turn?.state !== 'parked') return turn;
