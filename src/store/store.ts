@@ -84,6 +84,10 @@ const NOTE_CONNECTIONS = 1;
 /** Connections for searches alone: they may take long, and nothing else waits for them. */
 const SEARCH_CONNECTIONS = 2;
 
+/** Connections for heartbeats alone, and how long one is repeated while the database fails: the next one is due then. */
+const HEARTBEAT_CONNECTIONS = 1;
+const HEARTBEAT_RETRY_MS = 2_000;
+
 /** When a search is ended, in milliseconds. */
 const SEARCH_TIMEOUT_MS = 1_000;
 
@@ -110,8 +114,13 @@ export async function openStoreAt(
     searchTimeoutMs: SEARCH_TIMEOUT_MS,
     retryForMs,
   });
+  const heartbeats = openDatabase({
+    ...place,
+    poolSize: HEARTBEAT_CONNECTIONS,
+    retryForMs: HEARTBEAT_RETRY_MS,
+  });
   const stores = {
-    ...turnStores({ database, notes, searches }, newSessions),
+    ...turnStores({ database, notes, searches, heartbeats }, newSessions),
     ...sessionStores(database),
     ...agentStores(database),
     ...accessStores(database),
@@ -121,7 +130,8 @@ export async function openStoreAt(
     dump: () => dumpDatabase(place),
   };
   const close = async (): Promise<void> => {
-    await Promise.all([searches.close(), notes.close(), database.close()]);
+    const databases = [heartbeats, searches, notes, database];
+    await Promise.all(databases.map((one) => one.close()));
   };
   const isEmbedded = place.socketPath !== undefined;
   if (isEmbedded && !isShared) return { ...stores, kind: 'embedded', close };
@@ -139,11 +149,14 @@ export async function openStoreAt(
 }
 
 /** The life of messages and turns. */
-function turnStores(databases: LedgerDatabases, newSessions: SessionStart | undefined) {
-  const { database } = databases;
+function turnStores(
+  databases: LedgerDatabases & { heartbeats: Database },
+  newSessions: SessionStart | undefined,
+) {
+  const { database, heartbeats } = databases;
   return {
     ledger: createLedger(databases, newSessions),
-    lanes: createLanes(database),
+    lanes: createLanes(database, heartbeats),
     posts: createPosts(database, newSessions),
     approvals: createApprovalStore(database),
     traces: createTraceStore(database),

@@ -11,9 +11,12 @@ const RETRY_FOR_MS = 30_000;
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_000;
 
+/** Of a server that accepts no writes: it is a standby, or was set so. */
+const READ_ONLY = '25006';
+
 /** Codes of a server that answers but cannot write, and how an operator can fix each (Postgres appendix A, "Error Codes"). */
 const REFUSING_WRITES: Readonly<Record<string, string>> = {
-  '25006': 'is read-only: has it become a standby, or was it set so?',
+  [READ_ONLY]: 'is read-only: has it become a standby, or was it set so?',
   '53100': 'has a full disk: free some space.',
   '53200': 'is out of memory.',
   '55P03': 'is locked: does another program hold its tables?',
@@ -178,7 +181,7 @@ function unavailable(cause: unknown, server: string | undefined): StoreError {
   const problem =
     REFUSING_WRITES[code ?? ''] ?? `cannot be reached${code === undefined ? '' : ` (${code})`}.`;
   return new StoreError(
-    'unavailable',
+    code === READ_ONLY ? 'read_only' : 'unavailable',
     `The database${server === undefined ? '' : ` at ${server}`} ${problem} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,
     {
       retryable: true,
