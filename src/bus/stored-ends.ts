@@ -6,7 +6,7 @@ import type { TurnStatus } from '../protocol/sessions/session-list.ts';
 import type { TurnRing } from './turn-ring.ts';
 
 /** Turns of other nodes that one look reads; the others wait for the next. */
-export const MAX_LOOKED_AT = 200;
+const MAX_LOOKED_AT = 200;
 
 /** What the database says of turns. Throws `StoreError`. */
 export interface StoredTurns {

@@ -322,7 +322,8 @@ describe('the last events of a turn', () => {
     network.current.lose = () => false;
     await vi.advanceTimersByTimeAsync(LOOKS);
     const ends = b.heard.filter(({ type }) => type === 'turn_ended').map(({ turnId }) => turnId);
-    expect(ends.toSorted()).toEqual(['t', 'u']);
+    expect(new Set(ends)).toEqual(new Set(['t', 'u']));
+    expect(ends).toHaveLength(2);
     expect(textOnScreen(b.heard.filter(({ turnId }) => turnId === 't'))).toBe('short');
     expect(b.heard.filter(({ turnId }) => turnId === 'u').map(({ type }) => type)).toEqual([
       'stream_chunk',

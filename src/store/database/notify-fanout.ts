@@ -61,10 +61,10 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
         await connection.end();
       };
     },
-    isUp: () => [...listening].every(({ isUp }) => isUp()),
+    isUp: () => [...listening].every((connection) => connection.isUp()),
     dropped: () => droppedCount,
     async close() {
-      for (const { end } of listening) await end();
+      for (const connection of listening) await connection.end();
       await sender.end({ timeout: 0 });
     },
   };

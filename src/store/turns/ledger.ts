@@ -7,10 +7,10 @@ import { callerResults, waitingCalls } from '../lanes/caller-tools.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { createDeliveries } from '../lanes/deliveries.ts';
 import { createJournal, sessionOfLane, trustSession } from '../lanes/journal.ts';
-import type { Address } from '../../protocol/message.ts';
+import { type Address, addressOf } from '../../protocol/message.ts';
 import { createPlanSteps } from './plan-steps.ts';
 import { createJoining } from './steering.ts';
-import { over } from '../lanes/lane-sql.ts';
+import { dedupeKey, over } from '../lanes/lane-sql.ts';
 import { deleteSession } from './delete-session.ts';
 import { asSessionKey, createSessions } from '../tables/sessions.ts';
 import { createSessionLists } from './session-list.ts';
@@ -74,6 +74,13 @@ function createSessionStore(database: Database, searches: Database, newSessions:
     newestFrom: (key, senderId) =>
       database.run((sql) => newestFrom(sql, `in:${cleanText(key)}`, cleanText(senderId))),
     trustSession: (key) => database.transaction((sql) => trustSession(sql, asSessionKey(cleanText(key)))),
+    wasAccepted: ({ id, sessionKey, ...place }) =>
+      database.exists(
+        (sql) => sql`
+          select from lane_item where dedupe = ${dedupeKey(id)} and lane = 'in:' || coalesce(
+            ${sessionKey ?? null}, (select session from address where key = ${cleanText(addressOf(place))}),
+            ${cleanText(addressOf(place))})`,
+      ),
     queue: (key) => database.run((sql) => queue(sql, `in:${cleanText(key)}`)),
     counts: () => database.run(counts),
     sessionCount: (ownerTokenId, limit) =>
