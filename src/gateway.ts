@@ -11,7 +11,6 @@ import { openDailyBackups } from './daily-backups.ts';
 import * as delivery from './delivery/index.ts';
 import * as intake from './intake/index.ts';
 import { systemClock } from './lib/clock.ts';
-import { newId } from './lib/ids.ts';
 import { createLifecycle, type Gateway, type GatewayOptions } from './lifecycle.ts';
 import { editableConfig, newSessionsOf, openSettings } from './live-config.ts';
 import * as mcp from './mcp/index.ts';
@@ -144,7 +143,7 @@ class Modules extends Foundations {
 
   // The two buses, and the ledger of turns.
   readonly channels = new Map<string, Channel>();
-  readonly events = bus.createEventBus({ fanout: this.fanout, nodeId: newId(), log: this.log });
+  readonly events = bus.createEventBus({ fanout: this.fanout, turns: this.store.ledger, log: this.log });
   readonly bus = bus.createMessageBus({
     lanes: this.store.lanes,
     instance: this.store.instance,
@@ -471,6 +470,7 @@ class Modules extends Foundations {
     channels: (say) =>
       ops.channelHealth(this.now().channels, this.channels, (channel) => this.leader.health(channel), say),
     isReady: () => this.lifecycle.ready,
+    fanout: this.fanout,
     ...this.reports,
   });
   readonly metrics = ops.createMetrics(this);

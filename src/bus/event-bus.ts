@@ -7,15 +7,17 @@ import type {
   Fanout,
   TurnEmitter,
 } from '../protocol/bus.ts';
-import type { AgentEvent, EventBody } from '../protocol/event.ts';
+import type { AgentEvent, EventBody, TurnEndReason } from '../protocol/event.ts';
 import type { LaneKey } from '../protocol/store/lanes.ts';
 import type { Log } from '../protocol/log.ts';
 import type { SessionKey } from '../protocol/message.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import type { StopNotifier } from './message-bus.ts';
 import { NodeLink } from './node-link.ts';
-import type { NodeRecord } from './node-records.ts';
+import { MAX_RUNS, type NodeRecord, type RunPlace } from './node-records.ts';
+import { type StoredTurns, StoredEnds } from './stored-ends.ts';
 import { TurnRing, type TurnRun } from './turn-ring.ts';
 import { TurnRings } from './turn-rings.ts';
 
@@ -97,11 +99,18 @@ export const ASK_AGAIN_MS = 250;
 /** Times a node asks before it delivers the end of a turn without the text that was lost. */
 export const ASKS_AT_END = 8;
 
+/** How often a node tells the others how far its turns are, and looks for those of others that have gone silent, in milliseconds. */
+export const RECONCILE_EVERY_MS = 5_000;
+/** How long after its end a turn is told of: three times, because the last events and a telling may both be lost. */
+export const ENDS_TOLD_MS = 3 * RECONCILE_EVERY_MS + 1_000;
+
 export interface EventBusOptions {
+  /** Where the ends of turns are read whose node is gone or out of reach; without it their readers wait for that node. */
+  turns?: StoredTurns;
   /** Absent on the embedded database without workers: there are no other nodes. */
-  fanout?: Fanout;
-  /** Unique for this process; at most 40 characters without spaces. */
-  nodeId: string;
+  fanout?: Fanout | undefined;
+  /** Unique for this process, as by default; at most 40 characters without spaces. */
+  nodeId?: string;
   log: Log;
   clock?: Clock;
 }
@@ -123,14 +132,18 @@ class NodeEventBus implements EventBus {
   readonly #stopListeners = new Set<(lane: LaneKey) => void>();
   /** Ends of turns whose text has a gap: each waits for the text. The function cancels the next question. */
   readonly #heldEnds = new Map<TurnRing, { event: AgentEvent; cancel: () => void }>();
+  readonly #storedEnds: StoredEnds | undefined;
   #expireTimer: NodeJS.Timeout | undefined;
+  #reconcileTimer: NodeJS.Timeout | undefined;
 
   constructor(options: EventBusOptions) {
-    const { fanout, nodeId, log, clock = systemClock } = options;
+    const { fanout, nodeId = newId(), log, turns, clock = systemClock } = options;
     this.#clock = clock;
     this.#listeners = new Listeners(log);
     const onRecord = (record: NodeRecord): void => this.#applyRecord(record);
     this.#link = fanout && new NodeLink({ fanout, nodeId, clock, log, onRecord });
+    this.#storedEnds =
+      turns && new StoredEnds(turns, log, (ring, text, reason) => this.#endStored(ring, text, reason));
     this.stopNotifier = {
       notify: (lane) => this.#link?.send({ stop: lane }),
       listen: (listener) => {
@@ -144,10 +157,13 @@ class NodeEventBus implements EventBus {
     await this.#link?.start();
     const expire = (): void => this.#rings.expire(this.#clock.monotonicMs());
     this.#expireTimer = setInterval(expire, EXPIRE_EVERY_MS).unref();
+    if (this.#link !== undefined)
+      this.#reconcileTimer = setInterval(() => this.#reconcile(), RECONCILE_EVERY_MS).unref();
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#expireTimer);
+    clearInterval(this.#reconcileTimer);
     for (const { cancel } of this.#heldEnds.values()) cancel();
     this.#heldEnds.clear();
     await this.#link?.stop();
@@ -227,6 +243,7 @@ class NodeEventBus implements EventBus {
     if ('event' in record) this.#applyEvent(record.event);
     else if ('state' in record) this.#applyState(record.state);
     else if ('want' in record) this.#sendState(record.want);
+    else if ('runs' in record) for (const place of record.runs) this.#compare(place);
     else if ('stop' in record) for (const listener of this.#stopListeners) listener(record.stop);
   }
 
@@ -251,6 +268,42 @@ class NodeEventBus implements EventBus {
       return;
     }
     if (!ring.whole && this.#clock.monotonicMs() >= ring.askAgainAt) this.#askFor(ring);
+    this.#keep(ring, event);
+    this.#listeners.dispatch(event);
+  }
+
+  /** No event shows that the last ones were lost: so nodes tell each other how far their turns are. */
+  #reconcile(): void {
+    const recent = this.#rings.recent(this.#clock.monotonicMs(), ENDS_TOLD_MS);
+    const runs = recent
+      .filter(({ local, superseded }) => local && !superseded)
+      .map((ring) => ({ ...runOf(ring), seq: ring.lastSeq, ended: ring.ended }));
+    for (let start = 0; this.#link?.any && start < runs.length; start += MAX_RUNS)
+      this.#link.send({ runs: runs.slice(start, start + MAX_RUNS) });
+    this.#storedEnds?.look(recent.filter(({ local, ended }) => !local && !ended));
+  }
+
+  /** Asks for what this node lacks of another's turn. */
+  #compare({ seq, ended, ...run }: RunPlace): void {
+    const previous = this.#rings.ofTurn(run.sessionKey, run.turnId);
+    if (previous !== undefined && (previous.local || previous.epoch > run.epoch || previous.ended)) return;
+    const ring =
+      previous?.epoch === run.epoch
+        ? previous
+        : this.#addRing(run, { local: false, seq: ended ? seq - 1 : seq, text: '', whole: false });
+    if (!ring.whole || ring.lastSeq < seq) this.#askFor(ring);
+  }
+
+  /** Ends a turn whose own node did not tell of the end. */
+  #endStored(ring: TurnRing, text: string | undefined, reason: TurnEndReason): void {
+    if (ring.ended || ring.superseded) return;
+    this.#heldEnds.get(ring)?.cancel();
+    this.#heldEnds.delete(ring);
+    ring.restore(ring.lastSeq, text ?? ring.text);
+    this.#showSnapshot(ring);
+    const { sessionKey, turnId, epoch } = ring;
+    const place = { sessionKey, turnId, epoch, eventSeq: ring.lastSeq + 1, at: this.#clock.epochMs() };
+    const event: AgentEvent = { ...place, type: 'turn_ended', reason };
     this.#keep(ring, event);
     this.#listeners.dispatch(event);
   }
@@ -295,7 +348,7 @@ class NodeEventBus implements EventBus {
     if (previous === undefined || previous.epoch < run.epoch) {
       const ring = this.#addRing(run, { local: false, seq, text, whole: true });
       if (previous !== undefined || text !== '') this.#showSnapshot(ring);
-    } else if (!previous.local && !previous.whole && !previous.ended && seq >= previous.lastSeq) {
+    } else if (!previous.local && !previous.ended && previous.lacks(seq)) {
       previous.restore(seq, text);
       this.#showSnapshot(previous);
       this.#deliverHeldEnd(previous);
@@ -308,13 +361,15 @@ class NodeEventBus implements EventBus {
     // Another node may hold the end back until it has the text before it.
     const seq = ring.ended ? ring.lastSeq - 1 : ring.lastSeq;
     this.#link?.send({ state: { ...runOf(ring), seq, text: ring.text } });
+    const end = ring.toSnapshot()[1];
+    if (end !== undefined) this.#link?.send({ event: end });
   }
 }
 
 /** True for an event of an earlier run, of a run on this node, or one that was already received. */
 function isOld(previous: TurnRing, epoch: number, eventSeq: number): boolean {
   if (previous.epoch !== epoch) return previous.epoch > epoch;
-  return previous.local || previous.lastSeq >= eventSeq;
+  return previous.local || previous.ended || previous.lastSeq >= eventSeq;
 }
 
 function runOf({ sessionKey, turnId, epoch }: TurnRun): TurnRun {

@@ -11,7 +11,8 @@ export interface DatabaseFanout {
 }
 
 /**
- * NATS if there is a `natsUrl`, else what the database offers; the nodes of one database share a subject and a key.
+ * NATS if there is a `natsUrl`, with the database in reserve; else what the database offers. The nodes of one database share a
+ * subject and a key.
  * Throws `StoreError` and `GatewayError('bad_nats_url')`.
  */
 export async function chooseFanout(
@@ -22,5 +23,24 @@ export async function chooseFanout(
   if (natsUrl === undefined || database.fanout === undefined) return database.fanout;
   const { createNatsFanout } = await import('./nats-fanout.ts');
   const { subject, key } = await database.fanoutSecret();
-  return createNatsFanout({ url: natsUrl, subject: `parley.${subject}`, key, log, epochNow: Date.now });
+  const nats = createNatsFanout({ url: natsUrl, subject: `parley.${subject}`, key, log, epochNow: Date.now });
+  return withReserve(nats, database.fanout);
+}
+
+/** Batches go over the first fan-out while it is up, else over the second; those of other nodes come over both. */
+export function withReserve(first: Fanout, second: Fanout): Fanout {
+  return {
+    ...first,
+    publish: (batch) => (first.isUp() ? first : second).publish(batch),
+    async subscribe(listener) {
+      const ends = [await second.subscribe(listener)];
+      try {
+        ends.push(await first.subscribe(listener));
+      } catch (error) {
+        await ends[0]?.();
+        throw error;
+      }
+      return async () => void (await Promise.all(ends.map((end) => end())));
+    },
+  };
 }

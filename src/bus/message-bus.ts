@@ -1,5 +1,5 @@
 /** The message bus: the durable lanes of this node, claimed by sweeps and commits, run by workers, ended by stop marks. */
-import type { LaneBudget, MessageBus } from '../protocol/bus.ts';
+import type { LaneBudget, MessageBus, StoreState } from '../protocol/bus.ts';
 import { type LaneClass, type LaneKey, type LaneStore, SUSPECT_ALONE_MS } from '../protocol/store/lanes.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../protocol/log.ts';
@@ -114,6 +114,10 @@ class NodeMessageBus implements MessageBus {
 
   lease(): string | undefined {
     return this.#lease.node;
+  }
+
+  store(): StoreState {
+    return this.#lease.store;
   }
 
   notifyStop(lane: LaneKey): void {

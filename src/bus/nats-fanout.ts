@@ -9,6 +9,9 @@ import { createBatchSeal, type Refusal } from './batch-seal.ts';
 const CONNECT_MS = 5_000;
 /** Pause between attempts to reconnect, in milliseconds. */
 const RECONNECT_MS = 1_000;
+/** Pause between questions whether the server is still there, in milliseconds, and how many may be without an answer. */
+const PING_EVERY_MS = 5_000;
+const MAX_UNANSWERED_PINGS = 2;
 /** Refused batches are logged at most this often, in milliseconds. */
 const TELL_EVERY_MS = 60_000;
 
@@ -33,7 +36,7 @@ export interface NatsLogin {
   token?: string;
 }
 
-/** Connects at `subscribe`; batches published while the server is unreachable are lost, as the contract allows. */
+/** Connects at `subscribe`; batches published while the server is unreachable are lost: `isUp` says so. */
 export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   let connection: NatsConnection | undefined;
   let connected = false;
@@ -81,6 +84,7 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
       };
     },
 
+    isUp: () => connected,
     refused: () => refusals.total(),
   };
 }
@@ -117,6 +121,8 @@ async function connect(url: string): Promise<NatsConnection> {
       timeout: CONNECT_MS,
       maxReconnectAttempts: -1,
       reconnectTimeWait: RECONNECT_MS,
+      pingInterval: PING_EVERY_MS,
+      maxPingOut: MAX_UNANSWERED_PINGS,
     });
   } catch (cause) {
     const remedy = tls

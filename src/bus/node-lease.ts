@@ -1,4 +1,6 @@
 /** This process as a node: its lease is renewed in time, or surrendered before another node can claim its lanes. */
+import { type GatewayError, toGatewayError } from '../protocol/errors.ts';
+import type { StoreState } from '../protocol/bus.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Log } from '../protocol/log.ts';
@@ -7,6 +9,8 @@ import { startTicker, type Ticker } from './ticker.ts';
 
 /** Longest wait of `stop` for the database to free the lanes, in milliseconds; otherwise they become free when the lease expires. */
 export const UNREGISTER_MS = 2_000;
+/** From when on a heartbeat without an answer means that the database is down, in milliseconds. */
+const HEARTBEAT_LATE_MS = 4_000;
 /** Pause between two attempts to register again, in milliseconds. */
 const REGISTER_GAP_MS = 100;
 
@@ -33,6 +37,8 @@ export class NodeLease {
   #stopped = false;
   /** When the first heartbeat was sent that the database has not answered; undefined after an answer. */
   #unansweredSince: number | undefined;
+  /** Why the last heartbeat failed; undefined after one that did not. */
+  #failure: GatewayError | undefined;
   /** The lease that was lost because the database could not be reached, until it is registered again. */
   #cutOff: { node: string; since: number } | undefined;
 
@@ -48,11 +54,27 @@ export class NodeLease {
     return this.#options.clock.monotonicMs() < this.#validUntil ? this.#node : undefined;
   }
 
+  /** What the last heartbeats, which are writes, say of the database. */
+  get store(): StoreState {
+    if (this.#failure !== undefined) return this.#failure.code === 'read_only' ? 'read_only' : 'down';
+    const since = this.#unansweredSince;
+    const isLate = since !== undefined && this.#options.clock.monotonicMs() - since >= HEARTBEAT_LATE_MS;
+    return isLate ? 'down' : 'up';
+  }
+
   /** Registers. Throws `StoreError` when the database cannot be reached. */
   async start(): Promise<void> {
     await this.#register();
     const { heartbeatMs, log } = this.#options;
-    const run = (): Promise<void> => this.#renew();
+    const run = async (): Promise<void> => {
+      try {
+        await this.#renew();
+        this.#failure = undefined;
+      } catch (error) {
+        this.#failure = toGatewayError(error);
+        throw error;
+      }
+    };
     this.#heartbeats = startTicker({
       everyMs: heartbeatMs,
       gapMs: REGISTER_GAP_MS,
@@ -87,6 +109,7 @@ export class NodeLease {
     const cutOff = this.#cutOff;
     const outage = cutOff && { node: cutOff.node, ms: () => clock.monotonicMs() - cutOff.since };
     const node = await lanes.register(instance, leaseMs, outage);
+    this.#unansweredSince = undefined;
     this.#cutOff = undefined;
     if (this.#stopped) {
       await lanes.unregister(node);

@@ -4,6 +4,10 @@ import type { AgentEvent } from '../protocol/event.ts';
 import type { LaneKey } from '../protocol/store/lanes.ts';
 import type { SessionKey } from '../protocol/message.ts';
 import { parseJson } from '../lib/json/json.ts';
+import type { TurnRun } from './turn-ring.ts';
+
+/** Runs in one record. */
+export const MAX_RUNS = 500;
 
 const key = z.custom<SessionKey>((value) => typeof value === 'string' && value.includes(':'));
 const run = z.object({ sessionKey: key, turnId: z.string(), epoch: z.int().min(0) });
@@ -23,6 +27,8 @@ const recordSchema = z.union([
   z.object({ event: z.custom<AgentEvent>((value) => envelopeSchema.safeParse(value).success) }),
   /** State of a run, sent when it begins and on request. `text` is the text up to event `seq`. */
   z.object({ state: run.extend({ seq: z.int().min(0), text: z.string() }) }),
+  /** How far the sender's runs are: the newest ones, again every few seconds, because the last events may be lost. */
+  z.object({ runs: z.array(run.extend({ seq: z.int().min(0), ended: z.boolean() })).max(MAX_RUNS) }),
   /** Events of this run were lost in transit: asks its own node for the state. */
   z.object({ want: run }),
   /** A stop mark was set on this lane: its owner reads the marks at once. */
@@ -30,6 +36,9 @@ const recordSchema = z.union([
   /** The sender is alive. */
   z.object({ hello: z.literal(true) }),
 ]);
+
+/** How far a run is. */
+export type RunPlace = TurnRun & { seq: number; ended: boolean };
 
 export type NodeRecord = z.infer<typeof recordSchema>;
 

@@ -228,6 +228,11 @@ export class TurnRing implements TurnRun {
     this.whole = true;
   }
 
+  /** True when the text up to event `seq` has something that this ring has not received. */
+  lacks(seq: number): boolean {
+    return this.whole ? seq > this.lastSeq : seq >= this.lastSeq;
+  }
+
   /** True when a reader of this run can have stopped at `seq`. */
   covers(epoch: number, seq: number): boolean {
     return epoch === this.epoch && seq >= this.startSeq && seq <= this.lastSeq;

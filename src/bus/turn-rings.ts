@@ -74,6 +74,12 @@ export class TurnRings {
     this.#ended.add(ring);
   }
 
+  /** The open rings, and those whose turn ended in the last `endedWithinMs`, which other nodes may not know. */
+  recent(monotonicNow: number, endedWithinMs: number): TurnRing[] {
+    const ended = [...this.#ended].filter(({ endedAt = 0 }) => monotonicNow - endedAt < endedWithinMs);
+    return [...this.#open, ...ended];
+  }
+
   /** Removes rings whose turn ended long enough ago. */
   expire(monotonicNow: number): void {
     for (const ring of this.#ended) {

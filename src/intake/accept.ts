@@ -34,7 +34,8 @@ export async function accept(
 ): Promise<Receipt> {
   const check = () => context.checkTokenBudget(userIdOf(inbound));
   const refusal = isOwner ? undefined : await refuseByRule(context.languages.say(inbound), check);
-  if (refusal !== undefined) return refusal;
+  // The answer to a repeat is paid for.
+  if (refusal !== undefined && !(await context.ledger.wasAccepted(inbound))) return refusal;
   const message = await inThread(context, inbound, options);
   const accepted = await context.ledger.accept({
     message: await withKnownQuote(context.ledger, message),

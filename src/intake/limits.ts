@@ -36,7 +36,7 @@ export const REFUSALS_REPORTED = 20;
 const MAX_SENDERS = 50_000;
 
 /**
- * `giveBack` is for a message that could not be stored and is retried; `refusals` counts since the last allowed
+ * `giveBack` is for a message that could not be stored and is retried, or that was stored before; `refusals` counts since the last allowed
  * message, including this one.
  */
 export type RateVerdict =

@@ -76,7 +76,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     const isFree = isUnlimited(use);
     const refusal = isFree ? undefined : refuseContent(message, say);
     if (refusal !== undefined) return await reply(context, message, refusal);
-    const rate = rateOf(message, verdict.owner || isFree, limit);
+    const rate = await rateOf(context, message, verdict.owner || isFree, limit);
     if (!rate.allowed) return await reply(context, message, refuseRate(rate, say));
     let receipt: Receipt;
     try {
@@ -92,6 +92,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
       rate.giveBack();
       throw error;
     }
+    if (receipt.kind === 'duplicate') rate.giveBack();
     return await reply(context, message, receipt);
   };
 }
@@ -122,14 +123,21 @@ function refuseContent({ content, media }: InboundMessage, say: Say): Refusal | 
   return { kind: 'refused', code: 'too_large', reply: say('refused.too_long', { most: MAX_MESSAGE_LENGTH }) };
 }
 
-/** Counts a message. Owners and clients over HTTP, which hold a token, are limited only by the length of their queue. */
-function rateOf(
-  { channel, senderId, timestamp }: InboundMessage,
+/**
+ * Counts a message, unless it is a repeat of an accepted one. Owners and clients over HTTP, which hold a token, are limited
+ * only by the length of their queue.
+ */
+async function rateOf(
+  { ledger }: IntakeContext,
+  message: InboundMessage,
   isFree: boolean,
   limit: RateLimiter,
-): RateVerdict {
-  if (isFree || channel === 'http') return { allowed: true, giveBack: () => undefined };
-  return limit(`${channel}:${senderId}`, timestamp);
+): Promise<RateVerdict> {
+  const uncounted: RateVerdict = { allowed: true, giveBack: () => undefined };
+  const { channel, senderId, timestamp } = message;
+  if (isFree || channel === 'http') return uncounted;
+  const rate = limit(`${channel}:${senderId}`, timestamp);
+  return rate.allowed || !(await ledger.wasAccepted(message)) ? rate : uncounted;
 }
 
 async function sessionOf({ ledger }: IntakeContext, message: InboundMessage): Promise<SessionKey> {

@@ -1,4 +1,5 @@
 /** Health of the gateway and of its channels; cheap, no matter how often it is requested. */
+import type { Fanout, MessageBus } from '../protocol/bus.ts';
 import type { ChannelHealth, HealthReport } from '../protocol/gateway-api.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { SessionStore } from '../protocol/store/ledger.ts';
@@ -7,12 +8,15 @@ import { type ModelOmissions, omissionSentence } from '../protocol/agent/omissio
 import type { ModelReport, ReplacedModel } from '../protocol/agent/provider.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { SettingsReport } from '../protocol/settings.ts';
+import { pause } from '../lib/async/sleep.ts';
 import { inEnglish, type Say, type TextRef, textRef } from '../protocol/texts/say.ts';
 import type { Channel } from '../protocol/channel.ts';
 
 /** How long the answers of the store and of the model server are cached, in milliseconds. */
 const COUNTS_KEPT_MS = 1_000;
 const MODEL_KEPT_MS = 15_000;
+/** Longest wait of a report for the counts of the store, in milliseconds; after that it has the last ones. */
+const COUNTS_WAIT_MS = 500;
 /** Longest wait for the model server to answer a probe, in milliseconds. */
 const MODEL_TIMEOUT_MS = 3_000;
 
@@ -30,6 +34,10 @@ export interface HealthDeps {
   /** Errors in the files of the profiles. */
   profileErrors: () => readonly TextRef[];
   settings: () => SettingsReport;
+  /** The message bus, for the state of the database. */
+  bus: Pick<MessageBus, 'store'>;
+  /** What carries live events between nodes; undefined when there is only this one. */
+  fanout: Fanout | undefined;
   isReady: () => boolean;
   version: string;
   demo: boolean;
@@ -58,6 +66,14 @@ export function createHealth(deps: HealthDeps): Health {
       return undefined;
     }
   });
+  // Readiness is known without the store, so a report does not wait for it.
+  let known: Counts | undefined;
+  const newestCounts = async (): Promise<Counts | undefined> => {
+    const read = new AbortController();
+    const reading = counts().then((answer) => (known = answer ?? known));
+    const late = pause(COUNTS_WAIT_MS, read.signal).then(() => known);
+    return await Promise.race([reading, late]).finally(() => read.abort());
+  };
   const models = cached(
     MODEL_KEPT_MS,
     deps.monotonicNow,
@@ -68,10 +84,12 @@ export function createHealth(deps: HealthDeps): Health {
     channels: () => deps.channels(),
     async report(say) {
       const settings = deps.settings();
-      const [storeCounts, modelReport] = await Promise.all([counts(), models()]);
+      const store = deps.bus.store();
+      const [storeCounts, modelReport] = await Promise.all([newestCounts(), models()]);
       return {
-        ready: deps.isReady() && storeCounts !== undefined,
-        store: storeCounts === undefined ? 'down' : 'up',
+        ready: deps.isReady() && store === 'up',
+        store,
+        events: { state: deps.fanout?.isUp() === false ? 'degraded' : 'up' },
         model: modelHealth(modelReport, deps.replaced(), deps.omissions()),
         channels: deps.channels(say),
         mcp: Object.fromEntries(

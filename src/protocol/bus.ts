@@ -54,6 +54,9 @@ export interface LaneBudget {
   concurrency: number;
 }
 
+/** What can be done with the database now. */
+export type StoreState = 'up' | 'read_only' | 'down';
+
 /** The durable lanes of this node: one worker per lane, separate budgets, stop marks, leases. */
 export interface MessageBus {
   /** Registers the handler of a class of lanes, once and before `start`; other classes are left to other nodes. */
@@ -71,6 +74,8 @@ export interface MessageBus {
    * them. Registering again gives another id.
    */
   lease(): string | undefined;
+  /** The database as this node's last heartbeats found it; never waits. */
+  store(): StoreState;
   /** Reads the lane's stop mark now instead of at the next poll; tells the other nodes, too. Never throws. */
   notifyStop(lane: LaneKey): void;
   /** Sweeps soon: something may have become due (a decision, a new message on a full node). Never throws. */
@@ -121,7 +126,7 @@ export interface EventBus {
   stop(): Promise<void>;
 }
 
-/** Carries batches to other nodes: NATS if configured, else Postgres NOTIFY; absent on one embedded process. */
+/** Carries batches to other nodes: NATS if configured and up, else Postgres NOTIFY; absent on one embedded process. */
 export interface Fanout {
   /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */
   publish(batch: string): void;
@@ -130,6 +135,8 @@ export interface Fanout {
    * `GatewayError` when it cannot connect.
    */
   subscribe(listener: (batch: string) => void): Promise<() => Promise<void>>;
+  /** False while it cannot reach the other nodes, so that live events are late or lost. */
+  isUp(): boolean;
   /** Batches since the start that no node of this database sent; absent where only such nodes can send. */
   refused?(): number;
 }

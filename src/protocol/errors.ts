@@ -150,7 +150,7 @@ export class ProviderError extends GatewayError {
 /** A tool could not do its work; the message is what the model reads (B-48). */
 export class ToolError extends GatewayError {}
 
-/** The store failed: unreachable (`unavailable`, retryable), newer than this program (`schema_newer`), or locked (`home_locked`). */
+/** The store failed: unreachable (`unavailable`, retryable), without writes (`read_only`, retryable), newer than this program (`schema_newer`), or locked (`home_locked`). */
 export class StoreError extends GatewayError {}
 
 /** A fenced commit was refused because the lane now belongs to another node: write nothing more, drop the work. */

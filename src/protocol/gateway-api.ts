@@ -5,7 +5,7 @@ import type { SignInApi } from './operator/sign-in.ts';
 import type { ModelOmissions } from './agent/omissions.ts';
 import type { Caller } from './access.ts';
 import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './agent/approvals.ts';
-import type { EventFilter, EventListener, EventReplay } from './bus.ts';
+import type { StoreState, EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing, Suggest } from './command.ts';
 import type { MemoryRecord, Todo } from './store/notes.ts';
 import type { AudioApi, FileApi } from './file-api.ts';
@@ -245,7 +245,10 @@ export interface ChannelHealth {
 /** Public, without a token: it contains no secrets and no names of people. */
 export interface HealthReport {
   ready: boolean;
-  store: 'up' | 'down';
+  /** As this node's last heartbeats found it, which are writes. */
+  store: StoreState;
+  /** `degraded` while live events of other nodes may be late: NATS is away, or the connection that listens. */
+  events: { state: 'up' | 'degraded' };
   /** `degraded` while a configured model is missing, or another one answers in its place. `name` is the default model. */
   model: {
     state: 'up' | 'degraded' | 'down';

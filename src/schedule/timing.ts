@@ -15,7 +15,8 @@ const CHECKED_SLOTS = 3;
 
 /**
  * The first slot after `from`; undefined if none is left. An interval counts from `anchor`, an earlier slot. When clocks
- * change, a cron line with a single time still runs once a day, and one that repeats within the day keeps its interval.
+ * change, a cron line with a single time still runs once a day, and one that repeats within the day keeps its interval. A
+ * day whose only time the clocks skip, up to its midnight, runs at the first moment after that.
  * Throws `GatewayError('bad_schedule')` for a line or zone that cannot be parsed. Epoch milliseconds.
  */
 export function nextSlot(timing: ScheduleTiming, from: number, anchor: number = from): number | undefined {
@@ -27,10 +28,72 @@ export function nextSlot(timing: ScheduleTiming, from: number, anchor: number = 
       return anchor + Math.max(1, beats) * timing.everyMs;
     }
     case 'cron':
-      return readCron(timing.expression, timing.timeZone).nextRun(new Date(from))?.getTime();
+      return (
+        slotInGap(timing, from) ??
+        readCron(timing.expression, timing.timeZone).nextRun(new Date(from))?.getTime()
+      );
     default:
       return timing satisfies never;
   }
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Farthest that two zones' clocks differ, in milliseconds. */
+const MAX_OFFSET_MS = 26 * 3_600_000;
+
+/**
+ * The first moment after `from` at which the clocks have skipped the next time of a line, if its day has no other: the
+ * library moves a skipped time to later on the same day, and leaves out one that would come on the next.
+ */
+function slotInGap(
+  { expression, timeZone }: ScheduleTiming & { kind: 'cron' },
+  from: number,
+): number | undefined {
+  const cron = readCron(expression, timeZone);
+  const wallOf = wallClock(timeZone);
+  const wall = readCron(expression, 'UTC')
+    .nextRun(new Date(wallOf(from)))
+    ?.getTime();
+  if (wall === undefined) return undefined;
+  // The first moment, in seconds, when the clocks show that time or a later one.
+  let [before, after] = [wall - MAX_OFFSET_MS, wall + MAX_OFFSET_MS].map((ms) => Math.floor(ms / 1_000));
+  if (before === undefined || after === undefined) return undefined;
+  while (after - before > 1) {
+    const middle: number = Math.floor((before + after) / 2);
+    if (wallOf(middle * 1_000) >= wall) after = middle;
+    else before = middle;
+  }
+  const moment = after * 1_000;
+  if (wallOf(moment) === wall || moment <= from) return undefined;
+  const day = wall - (wall % DAY_MS);
+  const sameDay = cron.nextRun(new Date(moment - (wallOf(moment - 1_000) - day) - 2_000));
+  return sameDay !== null && wallOf(sameDay.getTime()) < day + DAY_MS ? undefined : moment;
+}
+
+/** What the clocks of a zone show at a moment, as the moment when those of UTC do. */
+function wallClock(timeZone: string): (ms: number) => number {
+  const parts = {
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  } as const;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    calendar: 'iso8601',
+    ...parts,
+  });
+  return (ms) => {
+    const value = Object.fromEntries(
+      format.formatToParts(ms).map(({ type, value: text }) => [type, Number(text)]),
+    );
+    const { year = 0, month = 1, day, hour, minute, second } = value;
+    return Date.UTC(year, month - 1, day, hour, minute, second);
+  };
 }
 
 /** The first slot of a schedule created at `now`. Throws `GatewayError('bad_schedule')` with the reason. */

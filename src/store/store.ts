@@ -13,7 +13,7 @@ import { type Database, type DatabasePlace, openDatabase } from './database/data
 import { createFanout } from './database/notify-fanout.ts';
 import { createJournals } from './lanes/journal.ts';
 import { createLanes, createLetterAdministration } from './lanes/lanes.ts';
-import { createLedger } from './turns/ledger.ts';
+import { createLedger, type LedgerDatabases } from './turns/ledger.ts';
 import { createNodeReports } from './lanes/nodes.ts';
 import { createMemories, createMemoryAdministration, createMemoryVectors } from './statements/memories.ts';
 import { migrateDatabase } from './database/migrate.ts';
@@ -82,6 +82,16 @@ export interface UseOptions {
 /** Connections for notes of platform ids alone: a crash before such a note sends the message twice. */
 const NOTE_CONNECTIONS = 1;
 
+/** Connections for searches alone: they may take long, and nothing else waits for them. */
+const SEARCH_CONNECTIONS = 2;
+
+/** Connections for heartbeats alone, and how long one is repeated while the database fails: the next one is due then. */
+const HEARTBEAT_CONNECTIONS = 1;
+const HEARTBEAT_RETRY_MS = 2_000;
+
+/** When a search is ended, in milliseconds. */
+const SEARCH_TIMEOUT_MS = 1_000;
+
 /** Opens the store in a running database; `migrate` brings its tables up to date first. Throws like `openStore`. */
 export async function openStoreAt(
   place: DatabasePlace,
@@ -99,8 +109,19 @@ export async function openStoreAt(
   if (migrate) await migrateDatabase(place, { retryForMs, progress });
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
+  const searches = openDatabase({
+    ...place,
+    poolSize: SEARCH_CONNECTIONS,
+    searchTimeoutMs: SEARCH_TIMEOUT_MS,
+    retryForMs,
+  });
+  const heartbeats = openDatabase({
+    ...place,
+    poolSize: HEARTBEAT_CONNECTIONS,
+    retryForMs: HEARTBEAT_RETRY_MS,
+  });
   const stores = {
-    ...turnStores(database, notes, newSessions),
+    ...turnStores({ database, notes, searches, heartbeats }, newSessions),
     ...sessionStores(database),
     ...agentStores(database),
     ...accessStores(database),
@@ -110,7 +131,8 @@ export async function openStoreAt(
     dump: () => dumpDatabase(place),
   };
   const close = async (): Promise<void> => {
-    await Promise.all([notes.close(), database.close()]);
+    const databases = [heartbeats, searches, notes, database];
+    await Promise.all(databases.map((one) => one.close()));
   };
   const isEmbedded = place.socketPath !== undefined;
   if (isEmbedded && !isShared) return { ...stores, kind: 'embedded', close };
@@ -127,11 +149,15 @@ export async function openStoreAt(
   };
 }
 
-/** The life of messages and turns; `notes` are connections for platform ids alone. */
-function turnStores(database: Database, notes: Database, newSessions: SessionStart | undefined) {
+/** The life of messages and turns. */
+function turnStores(
+  databases: LedgerDatabases & { heartbeats: Database },
+  newSessions: SessionStart | undefined,
+) {
+  const { database, heartbeats } = databases;
   return {
-    ledger: createLedger(database, notes, newSessions),
-    lanes: createLanes(database),
+    ledger: createLedger(databases, newSessions),
+    lanes: createLanes(database, heartbeats),
     posts: createPosts(database, newSessions),
     approvals: createApprovalStore(database),
     traces: createTraceStore(database),

@@ -25,6 +25,7 @@ export class TestNetwork {
         if (this.lose(batch)) return;
         for (const listener of this.#listeners) listener(batch);
       },
+      isUp: () => true,
       subscribe: (listener) => {
         this.#listeners.add(listener);
         return Promise.resolve(() => {

@@ -7,6 +7,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { connect as connectNats } from '@nats-io/transport-node';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { withReserve } from '../../src/bus/fanouts.ts';
 import { chooseFanout } from '../../src/bus/index.ts';
 import { createNatsFanout, type NatsFanoutOptions, parseNatsUrl } from '../../src/bus/nats-fanout.ts';
 import type { Fanout } from '../../src/protocol/bus.ts';
@@ -14,7 +15,7 @@ import { GatewayError } from '../../src/protocol/errors.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { fanoutContract } from '../contracts/fanout.ts';
 import { makeCertificates } from '../fakes/network/certificates.ts';
-import { recordingLog } from './events.ts';
+import { recordingLog, TestNetwork } from './events.ts';
 import { needs, skipUnless } from '../runs/needs.ts';
 
 const URL_OF_NATS = process.env['NATS_URL'] ?? 'nats://127.0.0.1:4222';
@@ -101,7 +102,11 @@ describe('the NATS fan-out', skipUnless(isThere, 'start nats-server, or set NATS
 
   it('is used only on a shared database, whose nodes find each other by its secret', async () => {
     const { log } = recordingLog();
-    const nobody: Fanout = { publish: () => undefined, subscribe: () => Promise.reject(new Error('unused')) };
+    const nobody: Fanout = {
+      publish: () => undefined,
+      subscribe: () => Promise.resolve(() => Promise.resolve()),
+      isUp: () => true,
+    };
     const secretOf = () => ({ subject: randomBytes(16).toString('hex'), key: randomBytes(32) });
     const [ours, theirs] = [secretOf(), secretOf()];
     const heard: string[] = [];
@@ -152,6 +157,25 @@ describe('the NATS fan-out', skipUnless(isThere, 'start nats-server, or set NATS
       expect(await attempt()).toBe('connected');
     },
   );
+
+  it('has the database in reserve, which carries batches while the server is away, from its first second on', async () => {
+    const proxy = await cuttingProxy(new URL(URL_OF_NATS));
+    const subject = `parley.test.${newId()}`;
+    const database = new TestNetwork();
+    const heard: string[] = [];
+    const [near, far] = [0, 1].map(() =>
+      withReserve(natsFanout({ url: `nats://127.0.0.1:${proxy.port}`, subject }), database.fanout()),
+    );
+    open.push(await near!.subscribe(() => undefined));
+    open.push(await far!.subscribe((batch) => heard.push(batch)));
+    near!.publish('over NATS');
+    await vi.waitFor(() => expect(heard).toEqual(['over NATS']), LONG);
+    expect([near!.isUp(), database.batches]).toEqual([true, []]);
+    await proxy.close();
+    await vi.waitFor(() => expect(near!.isUp()).toBe(false), LONG);
+    near!.publish('over the database');
+    expect(heard).toEqual(['over NATS', 'over the database']);
+  });
 
   it('reconnects on its own when the connection is cut', async () => {
     const subject = `parley.test.${newId()}`;

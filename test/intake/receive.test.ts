@@ -104,6 +104,20 @@ describeStore('a message at the api', (databases) => {
     expect(await receive(inbound('m2'))).toMatchObject({ kind: 'accepted', position: 1 });
   });
 
+  it('is known when its platform hands it out again, instead of being too fast', async () => {
+    const store = await databases.open();
+    const batch = Array.from({ length: 2 * MESSAGE_RATE.messagesAtOnce }, (_, n) =>
+      inbound(`m${n}`, { timestamp: n * 60_000 }),
+    );
+    const { receive } = intakeOf(store);
+    for (const message of batch) expect(await receive(message)).toMatchObject({ kind: 'accepted' });
+    // By this process, and by one that has just started.
+    for (const again of [receive, intakeOf(store).receive]) {
+      for (const message of batch) expect(await again(message)).toMatchObject({ kind: 'duplicate' });
+    }
+    expect(await queued(store)).toEqual([]);
+  });
+
   it(`is refused with a reply when ${MAX_PENDING} are waiting, and a command is not`, async () => {
     const store = await databases.open();
     const { receive, hints } = intakeOf(store);

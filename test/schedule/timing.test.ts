@@ -145,3 +145,75 @@ describe('a schedule is refused', () => {
     expect(firstSlot({ kind: 'every', everyMs: MAX_EVERY_MS }, now)).toBe(now + MAX_EVERY_MS);
   });
 });
+
+describe('clocks that are set forward, in every zone from 2026 to 2036', () => {
+  const YEARS = [at('2026-01-01T00:00:00Z'), at('2037-01-01T00:00:00Z')] as const;
+  const HOUR = 3_600_000;
+  const clockOf = (timeZone: string) => {
+    const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+    return (ms: number): number => Date.parse(`${format.format(ms).replace(' ', 'T')}Z`);
+  };
+  /** The moments at which the clocks skip something, with what they would have shown and what they show. */
+  const gapsOf = (timeZone: string): { moment: number; from: number; to: number }[] => {
+    const wallOf = clockOf(timeZone);
+    const offset = (ms: number): number => wallOf(ms) - ms;
+    const gaps = [];
+    for (let day = YEARS[0]; day < YEARS[1]; day += 7 * 24 * HOUR) {
+      let [before, after] = [day, day + 7 * 24 * HOUR];
+      if (offset(after) <= offset(before)) continue;
+      while (after - before > 60_000) {
+        const middle = before + Math.floor((after - before) / 120_000) * 60_000;
+        if (offset(middle) > offset(before)) after = middle;
+        else before = middle;
+      }
+      gaps.push({ moment: after, from: after + offset(before), to: wallOf(after) });
+    }
+    return gaps;
+  };
+
+  it('leave out no day of a line with one time: what has no later time on its day runs right after the gap', () => {
+    const failures: string[] = [];
+    let moved = 0;
+    // Zones whose clocks skip the same at the same moments need one look.
+    const seen = new Set<string>();
+    for (const timeZone of Intl.supportedValuesOf('timeZone')) {
+      const gaps = gapsOf(timeZone);
+      if (seen.has(JSON.stringify(gaps))) continue;
+      seen.add(JSON.stringify(gaps));
+      for (const { moment, from, to } of gaps) {
+        for (const wall of [from, (from + to) / 2, to - 60_000]) {
+          const time = new Date(wall);
+          const timing = {
+            kind: 'cron',
+            expression: `${time.getUTCMinutes()} ${time.getUTCHours()} * * *`,
+            timeZone,
+          } as const;
+          const slots: number[] = [];
+          for (let last = moment - 12 * HOUR; slots.length < 2; slots.push(last))
+            last = nextSlot(timing, last) ?? Infinity;
+          const [first = 0, second = 0] = slots;
+          const isOnce = first >= moment && first < moment + 3 * HOUR && second - first > 20 * HOUR;
+          if (first === moment) moved += 1;
+          if (!isOnce || second - first > 27 * HOUR)
+            failures.push(
+              `${timeZone} ${timing.expression}: ${slots.map((slot) => new Date(slot).toISOString()).join(' ')}`,
+            );
+        }
+      }
+    }
+    expect(failures).toEqual([]);
+    expect(moved).toBeGreaterThan(0);
+  }, 120_000);
+
+  it('run Nuuk’s last evening of winter at midnight, and that day once', () => {
+    const timing = { kind: 'cron', expression: '30 23 * * *', timeZone: 'America/Nuuk' } as const;
+    const friday = nextSlot(timing, at('2026-03-27T12:00:00Z')) ?? 0;
+    const saturday = nextSlot(timing, friday) ?? 0;
+    const sunday = nextSlot(timing, saturday) ?? 0;
+    expect([friday, saturday, sunday].map((slot) => new Date(slot).toISOString())).toEqual([
+      '2026-03-28T01:30:00.000Z',
+      '2026-03-29T01:00:00.000Z',
+      '2026-03-30T00:30:00.000Z',
+    ]);
+  });
+});

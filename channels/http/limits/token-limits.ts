@@ -2,6 +2,7 @@
 import { type Caller, hasScope } from '../../../src/protocol/access.ts';
 import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
+import { MAX_SEARCHES_AT_ONCE } from '../../../src/protocol/sessions/session-list.ts';
 import type { Receive } from '../../../src/protocol/receive.ts';
 import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { type HttpLimits, MAX_UPLOADS, MAX_UPLOADS_PER_TOKEN, RESERVED_TURNS } from '../config.ts';
@@ -48,6 +49,8 @@ export class TokenLimits {
   readonly #known: TtlCache<true>;
   /** Files that arrive now, by token. */
   readonly #uploads = new Map<string, number>();
+  /** Searches that run now, by token. */
+  readonly #searches = new Map<string, number>();
   /** The newest query to the store about turns, and the one queued behind it. */
   #asked: Promise<void> = Promise.resolve();
   #waiting: Promise<void> | undefined;
@@ -132,6 +135,23 @@ export class TokenLimits {
     } catch (error) {
       end();
       throw error;
+    }
+  }
+
+  /** Runs a search, of which a token with any rights has only a few at once. Throws `HttpError` 429. */
+  async search<T>({ tokenId }: Caller, run: () => Promise<T>): Promise<T> {
+    const running = this.#searches.get(tokenId) ?? 0;
+    if (running >= MAX_SEARCHES_AT_ONCE) {
+      const text = `This token has ${running} searches running, the maximum at a time; try again when one has ended.`;
+      throw new HttpError(429, 'too_many_searches', text, { retryAfterMs: 1_000 });
+    }
+    this.#searches.set(tokenId, running + 1);
+    try {
+      return await run();
+    } finally {
+      const left = (this.#searches.get(tokenId) ?? 1) - 1;
+      if (left === 0) this.#searches.delete(tokenId);
+      else this.#searches.set(tokenId, left);
     }
   }
 

@@ -79,11 +79,12 @@ export const gatewayRoutes: readonly Route[] = [
 ];
 
 /** What anyone may know about the gateway's health. */
-function statesOf({ ready, store, model, channels, profiles, settings, demo }: HealthReport) {
+function statesOf({ ready, store, events, model, channels, profiles, settings, demo }: HealthReport) {
   const states = Object.entries(channels).map(([name, { state, label }]) => [name, { state, label }]);
   return {
     ready,
     store,
+    events,
     model: { state: model.state },
     channels: Object.fromEntries(states),
     profiles: { state: profiles.state },

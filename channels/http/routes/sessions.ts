@@ -1,6 +1,10 @@
 /** The routes about sessions: list, read, change, delete, post, stop. A session the caller may not see looks as if it did not exist. */
 import { z } from 'zod';
-import { MAX_DELETED_AT_ONCE, sessionChange } from '../../../src/protocol/sessions/session-list.ts';
+import {
+  MAX_DELETED_AT_ONCE,
+  MAX_SEARCHES_AT_ONCE,
+  sessionChange,
+} from '../../../src/protocol/sessions/session-list.ts';
 import type { MessageRecord } from '../../../src/protocol/store/records.ts';
 import { cleanText } from '../../../src/lib/text.ts';
 import { MAX_PAGE_SIZE } from '../config.ts';
@@ -66,12 +70,15 @@ export const sessionRoutes: readonly Route[] = [
   }),
   route('GET', '/v1/search', 'chat', {
     summary: 'Sessions by words of their titles and messages',
-    description: 'Among the sessions that the token may see; `more` when there are others.',
+    description: `Among the sessions that the token may see; \`more\` when there are others. A token may run ${MAX_SEARCHES_AT_ONCE} searches at a time (429 \`too_many_searches\`); each is ended after a second (503 \`search_timeout\`).`,
     query: { ...PAGE, q: 'the words; "a phrase", `or` and `-without` as in a web search' },
     async handle(c, deps) {
       const text = cleanText(c.req.query('q') ?? '').trim();
       if (text === '') throw badQuery('q', 'the words to search for');
-      const { found: matches, more } = await deps.gateway.searchSessions(c.get('caller'), text, pageSize(c));
+      const caller = c.get('caller');
+      const { found: matches, more } = await deps.limits.search(caller, () =>
+        deps.gateway.searchSessions(caller, text, pageSize(c)),
+      );
       return c.json({ found: matches.map(wireFound), more });
     },
   }),

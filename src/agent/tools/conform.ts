@@ -3,29 +3,37 @@
  * null for what they leave out.
  */
 import { isJsonObject, MAX_JSON_DEPTH } from '../../lib/json/json.ts';
-import { referenced } from '../../lib/json/json-schema.ts';
+import { referredTo } from '../../lib/json/json-schema.ts';
 import { readLooseValues } from '../../lib/json/loose-json.ts';
 import type { z } from 'zod';
 
 type Schema = Record<string, unknown>;
 
+/** Schemas that are looked at for one value with all that is in it; a short schema can lead to endlessly many. */
+export const MAX_CONFORM_STEPS = 100_000;
+
 /**
  * The value with these changes: null for an optional property that cannot be null is left out; a text becomes the number,
- * boolean, list or object that it says, if the schema allows no text. The rest stays as it is, also where it is wrong.
- * Never throws.
+ * boolean, list or object that it says, if the schema allows no text. The rest stays as it is, also where it is wrong,
+ * and what is left when the steps are used up. Never throws.
  */
 export function conform(value: unknown, schema: Schema): unknown {
-  return conformTo({ root: schema, depth: MAX_JSON_DEPTH }, value, schema);
+  return conformTo(
+    { root: schema, depth: MAX_JSON_DEPTH, steps: { left: MAX_CONFORM_STEPS } },
+    value,
+    schema,
+  );
 }
 
-/** Where the references of a schema lead, and how much deeper it is followed. */
+/** Where the references of a schema lead, how much deeper it is followed, and how many steps are left for the whole value. */
 interface Place {
   root: Schema;
   depth: number;
+  steps: { left: number };
 }
 
 function conformTo(place: Place, value: unknown, schema: unknown): unknown {
-  if (place.depth === 0) return value;
+  if (place.depth === 0 || place.steps.left <= 0) return value;
   const inner = { ...place, depth: place.depth - 1 };
   const variants = variantsOf(place, schema);
   const types = new Set(variants.flatMap(typesOf));
@@ -70,11 +78,15 @@ function takesNull(place: Place, schema: unknown): boolean {
 }
 
 /** The schemas of which a value must match one, as far as they can be told apart by their types. */
-function variantsOf({ root, depth }: Place, schema: unknown): Schema[] {
-  if (!isJsonObject(schema) || depth === 0) return [{}];
-  const { $ref: reference, anyOf, oneOf } = schema;
-  const place = { root, depth: depth - 1 };
-  if (typeof reference === 'string') return variantsOf(place, referenced(root, reference));
+function variantsOf({ root, depth, steps }: Place, schema: unknown): Schema[] {
+  if (!isJsonObject(schema) || depth === 0 || steps.left <= 0) return [{}];
+  const { $ref: reference, anyOf, oneOf, enum: choices, required } = schema;
+  steps.left -= 1 + listOf(choices).length + listOf(required).length;
+  const place = { root, depth: depth - 1, steps };
+  if (typeof reference === 'string') {
+    steps.left -= reference.length;
+    return variantsOf(place, referredTo(root, reference));
+  }
   const alternatives = [...listOf(anyOf), ...listOf(oneOf)];
   return alternatives.length === 0 ? [schema] : alternatives.flatMap((each) => variantsOf(place, each));
 }

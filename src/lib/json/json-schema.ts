@@ -1,11 +1,15 @@
 /**
  * Checks a JSON value against a JSON Schema (draft 2020-12, as in OpenAI's structured outputs) in bounded time. `pattern`
  * and `format` are not checked: a regular expression from outside can take forever.
+ *
+ * Both come from outside, and a short schema can ask for endless work: so everything that costs time is counted in one
+ * budget, a schema that a reference leads to is checked once for each place, and only the problem that is reported is put
+ * into words.
  */
 import { isJsonObject } from './json.ts';
 
-/** Keyword evaluations of one check; references and alternatives can multiply them endlessly. */
-export const MAX_SCHEMA_STEPS = 100_000;
+/** Work of one check, in units of about 25 ns. */
+export const MAX_SCHEMA_WORK = 2_000_000;
 
 /** Deepest nesting of schemas that is followed, references included. */
 export const MAX_SCHEMA_DEPTH = 200;
@@ -15,17 +19,30 @@ export const UNFOLLOWABLE = 'the schema cannot be followed';
 
 type Schema = Record<string, unknown>;
 
-/** One check; `problem` returns the first failure at a place in the value, or undefined. */
-interface Check {
-  root: Schema;
-  steps: number;
+/** Units of work: one schema at one place or one field of an object, one item of a list, one member of an enum. */
+const STEP = 20;
+const CHILD = 4;
+const MEMBER = 8;
+
+/** A value inside the checked one. There is one place for each, so what was found out about it is found out once. */
+interface Place {
+  value: unknown;
+  name: string | number;
+  parent: Place | undefined;
+  children?: readonly Place[];
+  length?: number;
 }
 
-/** A value inside the checked one: where it is, and how many schemas deep. */
-interface Spot {
-  value: unknown;
-  at: string;
-  depth: number;
+/** What does not match, put into words only when it is reported. */
+interface Failure {
+  place: Place;
+  says: () => string;
+}
+
+/** The members of an enum: texts, numbers and the like by their keys, and the lists and objects. */
+interface Choices {
+  keys: ReadonlySet<string>;
+  nested: readonly unknown[];
 }
 
 /** Thrown inside a check that exceeds its limits or meets a schema it cannot follow. */
@@ -33,147 +50,244 @@ class Unfollowable extends Error {}
 
 /**
  * The first problem (`/items/0: must be a string`); undefined if the value matches. Names a schema that cannot be
- * followed (a foreign `$ref`, too many steps). Never throws.
+ * followed (a foreign `$ref`, too much work). Never throws.
  */
 export function schemaProblem(schema: Schema, value: unknown): string | undefined {
-  const check: Check = { root: schema, steps: 0 };
+  return checkSchema(schema, value).problem;
+}
+
+/** The same, with the units of work that the check took. Never throws. */
+export function checkSchema(schema: Schema, value: unknown): { problem: string | undefined; work: number } {
+  const check = new Check(schema);
   try {
-    return problemAt(check, schema, { value, at: '', depth: 0 });
+    const failure = check.failureAt(schema, { value, name: '', parent: undefined }, 0);
+    return { problem: failure && `${pathOf(failure.place)} ${failure.says()}`, work: check.work };
   } catch (error) {
-    if (error instanceof Unfollowable) return `${UNFOLLOWABLE}: ${error.message}`;
-    throw error;
+    if (!(error instanceof Unfollowable)) throw error;
+    return { problem: `${UNFOLLOWABLE}: ${error.message}`, work: check.work };
   }
 }
 
-function problemAt(check: Check, schema: unknown, spot: Spot): string | undefined {
-  const { value, at, depth } = spot;
-  check.steps += 1;
-  if (check.steps > MAX_SCHEMA_STEPS) throw new Unfollowable(`more than ${MAX_SCHEMA_STEPS} steps`);
-  if (depth > MAX_SCHEMA_DEPTH) throw new Unfollowable(`deeper than ${MAX_SCHEMA_DEPTH} levels`);
-  if (schema === false) return wrong(at, 'is not allowed');
-  if (!isJsonObject(schema)) return undefined;
-  const { $ref: reference } = schema;
-  if (typeof reference === 'string') {
-    const problem = problemAt(check, resolve(check.root, reference), { value, at, depth: depth + 1 });
-    if (problem !== undefined) return problem;
+/** One check of one value: the work so far, and what need not be found out again. */
+class Check {
+  work = 0;
+  readonly #root: Schema;
+  readonly #targets = new Map<string, unknown>();
+  readonly #followed = new Map<unknown, Map<Place, Failure | undefined>>();
+  readonly #choices = new Map<readonly unknown[], Choices>();
+
+  constructor(root: Schema) {
+    this.#root = root;
   }
-  const { type, const: constant, enum: choices } = schema;
-  if (type !== undefined && !list(type).some((name) => isOfType(value, name))) {
-    return wrong(at, `must be of type ${list(type).join(' or ')}`);
+
+  /** The first failure of the value at a place; undefined if it matches. Throws `Unfollowable`. */
+  failureAt(schema: unknown, place: Place, depth: number): Failure | undefined {
+    this.#spend(STEP);
+    if (depth > MAX_SCHEMA_DEPTH) throw new Unfollowable(`deeper than ${MAX_SCHEMA_DEPTH} levels`);
+    if (schema === false) return { place, says: () => 'is not allowed' };
+    if (!isJsonObject(schema)) return undefined;
+    return (
+      this.#referenceFailure(schema, place, depth) ??
+      this.#typeFailure(schema, place) ??
+      numberFailure(schema, place) ??
+      this.#lengthFailure(schema, place) ??
+      this.#itemsFailure(schema, place, depth) ??
+      this.#propertiesFailure(schema, place, depth) ??
+      this.#combinedFailure(schema, place, depth)
+    );
   }
-  if ('const' in schema && !isSame(value, constant)) return wrong(at, `must be ${show(constant)}`);
-  if (Array.isArray(choices) && !choices.some((one) => isSame(value, one))) {
-    return wrong(at, `must be one of ${show(choices)}`);
+
+  #spend(units: number): void {
+    this.work += units;
+    if (this.work > MAX_SCHEMA_WORK) {
+      throw new Unfollowable(`more than ${MAX_SCHEMA_WORK} units of work for this answer`);
+    }
   }
-  return (
-    numberProblem(schema, value, at) ??
-    lengthProblem(schema, value, at) ??
-    itemsProblem(check, schema, spot) ??
-    propertiesProblem(check, schema, spot) ??
-    combinedProblem(check, schema, spot)
-  );
+
+  /** Only a reference brings the same schema to the same place again, so only its result is kept. */
+  #referenceFailure({ $ref: reference }: Schema, place: Place, depth: number): Failure | undefined {
+    if (typeof reference !== 'string') return undefined;
+    const target = this.#resolve(reference);
+    let results = this.#followed.get(target);
+    if (results === undefined) this.#followed.set(target, (results = new Map()));
+    if (results.has(place)) return results.get(place);
+    const failure = this.failureAt(target, place, depth + 1);
+    results.set(place, failure);
+    return failure;
+  }
+
+  #resolve(reference: string): unknown {
+    let target = this.#targets.get(reference);
+    if (target !== undefined) return target;
+    this.#spend(reference.length * CHILD);
+    if (!reference.startsWith('#')) throw new Unfollowable(`$ref ${show(reference)} leads outside`);
+    target = referredTo(this.#root, reference);
+    if (target === undefined) throw new Unfollowable(`$ref ${show(reference)} leads nowhere`);
+    this.#targets.set(reference, target);
+    return target;
+  }
+
+  #typeFailure(schema: Schema, place: Place): Failure | undefined {
+    const { type, const: constant, enum: members } = schema;
+    const { value } = place;
+    const types = list(type);
+    this.#spend(types.length);
+    if (type !== undefined && !types.some((name) => isOfType(value, name))) {
+      return { place, says: () => `must be of type ${cut(types.join(' or '))}` };
+    }
+    if ('const' in schema && !this.#isSame(value, constant)) {
+      return { place, says: () => `must be ${show(constant)}` };
+    }
+    if (!Array.isArray(members) || this.#isChoice(members, value)) return undefined;
+    return { place, says: () => `must be one of ${show(members)}` };
+  }
+
+  #isChoice(members: readonly unknown[], value: unknown): boolean {
+    let choices = this.#choices.get(members);
+    if (choices === undefined) {
+      this.#spend(members.length * MEMBER);
+      choices = {
+        keys: new Set(members.filter(isPrimitive).map(keyOf)),
+        nested: members.filter((one) => !isPrimitive(one)),
+      };
+      this.#choices.set(members, choices);
+    }
+    if (!isPrimitive(value)) return choices.nested.some((one) => this.#isSame(value, one));
+    if (typeof value === 'string') this.#spend(value.length >> 4);
+    return choices.keys.has(keyOf(value));
+  }
+
+  #isSame(a: unknown, b: unknown): boolean {
+    this.#spend(CHILD);
+    if (typeof a === 'string' && typeof b === 'string') {
+      if (a.length === b.length) this.#spend(a.length >> 4);
+      return a === b;
+    }
+    if (a === b) return true;
+    if (Array.isArray(a) && Array.isArray(b)) {
+      return a.length === b.length && a.every((item, index) => this.#isSame(item, b[index]));
+    }
+    if (!isJsonObject(a) || !isJsonObject(b)) return false;
+    const names = Object.keys(a);
+    this.#spend((names.length + 1) * CHILD);
+    return (
+      names.length === Object.keys(b).length &&
+      names.every((name) => Object.hasOwn(b, name) && this.#isSame(a[name], b[name]))
+    );
+  }
+
+  #lengthFailure(schema: Schema, place: Place): Failure | undefined {
+    const [least, most] = lengthLimits(schema, place.value);
+    if (typeof least !== 'number' && typeof most !== 'number') return undefined;
+    const length = this.#lengthOf(place);
+    if (typeof least === 'number' && length < least) {
+      return { place, says: () => `must have a length of at least ${least}` };
+    }
+    if (typeof most !== 'number' || length <= most) return undefined;
+    return { place, says: () => `must have a length of at most ${most}` };
+  }
+
+  /** Lengths of texts are counted in code points. */
+  #lengthOf(place: Place): number {
+    if (place.length !== undefined) return place.length;
+    if (typeof place.value !== 'string') return (place.length = this.#childrenOf(place).length);
+    this.#spend(place.value.length);
+    let characters = 0;
+    for (const _ of place.value) characters += 1;
+    return (place.length = characters);
+  }
+
+  #childrenOf(place: Place): readonly Place[] {
+    if (place.children !== undefined) return place.children;
+    const { value } = place;
+    const entries: [string | number, unknown][] = Array.isArray(value)
+      ? [...value.entries()]
+      : Object.entries(isJsonObject(value) ? value : {});
+    this.#spend(entries.length * (Array.isArray(value) ? CHILD : STEP));
+    return (place.children = entries.map(([name, child]) => ({ value: child, name, parent: place })));
+  }
+
+  #itemsFailure(schema: Schema, place: Place, depth: number): Failure | undefined {
+    const { prefixItems, items } = schema;
+    if (!Array.isArray(place.value) || (prefixItems === undefined && items === undefined)) return undefined;
+    const first: readonly unknown[] = Array.isArray(prefixItems) ? prefixItems : [];
+    for (const [index, item] of this.#childrenOf(place).entries()) {
+      const failure = this.failureAt(index < first.length ? first[index] : items, item, depth + 1);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
+
+  #propertiesFailure(schema: Schema, place: Place, depth: number): Failure | undefined {
+    const { value } = place;
+    if (!isJsonObject(value)) return undefined;
+    const { properties, required, additionalProperties: others, patternProperties } = schema;
+    for (const name of Array.isArray(required) ? required : []) {
+      this.#spend(CHILD);
+      if (typeof name !== 'string' || Object.hasOwn(value, name)) continue;
+      return { place: { value: undefined, name, parent: place }, says: () => 'is missing' };
+    }
+    if (properties === undefined && others === undefined) return undefined;
+    const declared = isJsonObject(properties) ? properties : {};
+    for (const field of this.#childrenOf(place)) {
+      const isDeclared = Object.hasOwn(declared, field.name);
+      // Which names a pattern matches is unknown here: with patterns, no name counts as extra.
+      if (!isDeclared && patternProperties !== undefined) continue;
+      const failure = this.failureAt(isDeclared ? declared[field.name] : others, field, depth + 1);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
+
+  #combinedFailure(schema: Schema, place: Place, depth: number): Failure | undefined {
+    const failureOf = (one: unknown): Failure | undefined => this.failureAt(one, place, depth + 1);
+    const { allOf, anyOf, oneOf, not } = schema;
+    for (const one of Array.isArray(allOf) ? allOf : []) {
+      const failure = failureOf(one);
+      if (failure !== undefined) return failure;
+    }
+    if (Array.isArray(anyOf) && anyOf.every((one) => failureOf(one) !== undefined)) {
+      return { place, says: () => 'matches none of the alternatives' };
+    }
+    if (Array.isArray(oneOf) && oneOf.filter((one) => failureOf(one) === undefined).length !== 1) {
+      return { place, says: () => 'must match exactly one of the alternatives' };
+    }
+    return not !== undefined && failureOf(not) === undefined
+      ? { place, says: () => 'matches what is excluded' }
+      : undefined;
+  }
 }
 
-function numberProblem(schema: Schema, value: unknown, at: string): string | undefined {
+function numberFailure(schema: Schema, place: Place): Failure | undefined {
+  const { value } = place;
   if (typeof value !== 'number') return undefined;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  if (typeof minimum === 'number' && value < minimum) return wrong(at, `must be at least ${minimum}`);
-  if (typeof maximum === 'number' && value > maximum) return wrong(at, `must be at most ${maximum}`);
+  const wrong = (says: string): Failure => ({ place, says: () => says });
+  if (typeof minimum === 'number' && value < minimum) return wrong(`must be at least ${minimum}`);
+  if (typeof maximum === 'number' && value > maximum) return wrong(`must be at most ${maximum}`);
   if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) {
-    return wrong(at, `must be more than ${exclusiveMinimum}`);
+    return wrong(`must be more than ${exclusiveMinimum}`);
   }
   if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum) {
-    return wrong(at, `must be less than ${exclusiveMaximum}`);
+    return wrong(`must be less than ${exclusiveMaximum}`);
   }
   if (typeof multipleOf !== 'number' || multipleOf <= 0) return undefined;
   const quotient = value / multipleOf;
   const isMultiple = Math.abs(quotient - Math.round(quotient)) < 1e-9;
-  return isMultiple ? undefined : wrong(at, `must be a multiple of ${multipleOf}`);
+  return isMultiple ? undefined : wrong(`must be a multiple of ${multipleOf}`);
 }
 
-/** String lengths are counted in code points. */
-function lengthProblem(schema: Schema, value: unknown, at: string): string | undefined {
-  const [least, most, length] =
-    typeof value === 'string'
-      ? [schema['minLength'], schema['maxLength'], Array.from(value).length]
-      : Array.isArray(value)
-        ? [schema['minItems'], schema['maxItems'], value.length]
-        : isJsonObject(value)
-          ? [schema['minProperties'], schema['maxProperties'], Object.keys(value).length]
-          : [undefined, undefined, 0];
-  if (typeof least === 'number' && length < least)
-    return wrong(at, `must have a length of at least ${least}`);
-  if (typeof most === 'number' && length > most) return wrong(at, `must have a length of at most ${most}`);
-  return undefined;
+function lengthLimits(schema: Schema, value: unknown): [unknown, unknown] {
+  if (typeof value === 'string') return [schema['minLength'], schema['maxLength']];
+  if (Array.isArray(value)) return [schema['minItems'], schema['maxItems']];
+  if (isJsonObject(value)) return [schema['minProperties'], schema['maxProperties']];
+  return [undefined, undefined];
 }
 
-function itemsProblem(check: Check, schema: Schema, { value, at, depth }: Spot): string | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const first: unknown[] = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
-  for (const [index, item] of value.entries()) {
-    const itemSchema = index < first.length ? first[index] : schema['items'];
-    const problem = problemAt(check, itemSchema, { value: item, at: `${at}/${index}`, depth: depth + 1 });
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-function propertiesProblem(check: Check, schema: Schema, { value, at, depth }: Spot): string | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const required = Array.isArray(schema['required']) ? schema['required'] : [];
-  for (const name of required) {
-    if (typeof name === 'string' && !Object.hasOwn(value, name)) return wrong(`${at}/${name}`, 'is missing');
-  }
-  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
-  for (const [name, field] of Object.entries(value)) {
-    const isDeclared = Object.hasOwn(properties, name);
-    // Which names a pattern matches is unknown here: with patterns, no name counts as extra.
-    if (!isDeclared && schema['patternProperties'] !== undefined) continue;
-    const valueSchema = isDeclared ? properties[name] : schema['additionalProperties'];
-    const problem = problemAt(check, valueSchema, { value: field, at: `${at}/${name}`, depth: depth + 1 });
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-function combinedProblem(check: Check, schema: Schema, { value, at, depth }: Spot): string | undefined {
-  const problemOf = (one: unknown): string | undefined =>
-    problemAt(check, one, { value, at, depth: depth + 1 });
-  const { allOf, anyOf, oneOf, not } = schema;
-  for (const one of Array.isArray(allOf) ? allOf : []) {
-    const problem = problemOf(one);
-    if (problem !== undefined) return problem;
-  }
-  if (Array.isArray(anyOf) && anyOf.every((one) => problemOf(one) !== undefined)) {
-    return wrong(at, 'matches none of the alternatives');
-  }
-  if (Array.isArray(oneOf) && oneOf.filter((one) => problemOf(one) === undefined).length !== 1) {
-    return wrong(at, 'must match exactly one of the alternatives');
-  }
-  return not !== undefined && problemOf(not) === undefined
-    ? wrong(at, 'matches what is excluded')
-    : undefined;
-}
-
-/** A reference within the same schema: `#`, or followed by a JSON pointer (RFC 6901). */
-/** The schema that a `$ref` leads to; undefined when it leads outside or nowhere. Never throws. */
-export function referenced(root: Schema, reference: string): unknown {
-  try {
-    return resolve(root, reference);
-  } catch (error) {
-    if (error instanceof Unfollowable) return undefined;
-    throw error;
-  }
-}
-
-function resolve(root: Schema, reference: string): unknown {
-  if (!reference.startsWith('#')) throw new Unfollowable(`$ref ${show(reference)} leads outside`);
-  const target = referredTo(root, reference);
-  if (target === undefined) throw new Unfollowable(`$ref ${show(reference)} leads nowhere`);
-  return target;
-}
-
-/** What a reference within a schema leads to; undefined if it leads nowhere, or outside. Never throws. */
+/**
+ * What a `$ref` within the same schema leads to (`#`, or followed by a JSON pointer, RFC 6901); undefined if it leads
+ * nowhere, or outside. Never throws.
+ */
 export function referredTo(root: Schema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   let target: unknown = root;
@@ -182,6 +296,7 @@ export function referredTo(root: Schema, reference: string): unknown {
     const holder: unknown = target;
     if (Array.isArray(holder)) target = holder[Number(name)];
     else target = isJsonObject(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined;
+    if (target === undefined) return undefined;
   }
   return target;
 }
@@ -211,20 +326,16 @@ function isOfType(value: unknown, name: unknown): boolean {
   }
 }
 
-function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
-  }
-  if (!isJsonObject(a) || !isJsonObject(b)) return false;
-  const names = Object.keys(a);
-  return (
-    names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name]))
-  );
+function isPrimitive(value: unknown): boolean {
+  return typeof value !== 'object' || value === null;
 }
 
-function list(value: unknown): unknown[] {
+/** Different for different primitive values. A text in any case: V8 hashes numbers predictably, so chosen ones could all collide. */
+function keyOf(value: unknown): string {
+  return `${typeof value === 'string' ? '"' : '='}${String(value)}`;
+}
+
+function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
@@ -232,10 +343,16 @@ function list(value: unknown): unknown[] {
 const MAX_SHOWN = 100;
 
 function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'undefined';
+  return cut(JSON.stringify(value) ?? 'undefined');
+}
+
+function cut(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN).toWellFormed()}…`;
 }
 
-function wrong(at: string, problem: string): string {
-  return `${at === '' ? 'it' : at.slice(0, MAX_SHOWN).toWellFormed()} ${problem}`;
+/** The JSON pointer of a place, cut. */
+function pathOf(place: Place): string {
+  const names: (string | number)[] = [];
+  for (let at: Place | undefined = place; at?.parent !== undefined; at = at.parent) names.unshift(at.name);
+  return names.length === 0 ? 'it' : `/${names.join('/')}`.slice(0, MAX_SHOWN).toWellFormed();
 }

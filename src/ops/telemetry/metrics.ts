@@ -35,7 +35,8 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       for (const [channel, total] of totals) made.inc(channel === undefined ? {} : { channel }, total);
     };
   };
-  const storeUp = gauge('parley_store_up', 'The store answers.');
+  const storeUp = gauge('parley_store_up', 'The store takes writes.');
+  const fanoutUp = gauge('parley_fanout_up', 'Live events reach the other nodes in time.');
   const pending = gauge('parley_messages_pending', 'Messages accepted and not finished.');
   const deadLetters = gauge('parley_dead_letters', 'Messages given up.');
   const sessions = gauge('parley_sessions', 'Sessions known.');
@@ -59,7 +60,8 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       const { platforms, ambiguousSends, dead: deadCount } = deps.delivery.counts();
       const { user, system } = process.cpuUsage();
       const { at } = deps.backups.state() ?? {};
-      storeUp.set(counts === undefined ? 0 : 1);
+      storeUp.set(deps.bus.store() === 'up' ? 1 : 0);
+      fanoutUp.set(deps.fanout?.isUp() === false ? 0 : 1);
       pending.set(counts?.pending ?? 0);
       deadLetters.set(counts?.deadLetters ?? 0);
       sessions.set(counts?.sessions ?? 0);

@@ -14,6 +14,8 @@ export const MAX_PINNED = 50;
 export const MAX_SEARCHED_CHARS = 200;
 /** Matching messages that one search examines; beyond that, some of the oldest are missing. */
 export const MAX_MATCHES = 2_000;
+/** Searches that one caller may have running at once. */
+export const MAX_SEARCHES_AT_ONCE = 2;
 /** Longest beginning of its first message that serves as the name of an untitled session, in UTF-16 units. */
 export const MAX_PREVIEW = 100;
 /** Characters of a message around what was found in it. */

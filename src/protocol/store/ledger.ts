@@ -1,7 +1,7 @@
 /** Every transaction in the life of a message, one function each (T1-T7 in docs/architecture.md). */
 import type { CallerOptions, Usage } from '../agent/provider.ts';
 import type { Attachment } from '../media.ts';
-import type { Address, DeliveryPayload, SentMessage, SessionKey } from '../message.ts';
+import type { InboundMessage, Address, DeliveryPayload, SentMessage, SessionKey } from '../message.ts';
 import type { Fence, LaneStep } from './lanes.ts';
 import type { Plan } from '../agent/plan.ts';
 import type { PlanningRecord } from '../agent/plan-store.ts';
@@ -171,6 +171,8 @@ export interface SessionStore extends SessionListStore {
   readonly newSessions: SessionStart;
   /** The session that messages from an address belong to. */
   sessionOf(address: Address): Promise<SessionKey>;
+  /** True for a message that was accepted before: platforms hand out again what they do not know to be committed. */
+  wasAccepted(message: InboundMessage): Promise<boolean>;
   session(key: SessionKey): Promise<SessionRecord | undefined>;
   /** Changes a session. A missing one is created if `make` is given; otherwise the result is undefined. */
   updateSession(

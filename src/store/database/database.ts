@@ -42,6 +42,8 @@ export interface DatabasePlace {
 
 export interface DatabaseOptions extends DatabasePlace {
   poolSize?: number | undefined;
+  /** For searches: statements run one at a time on each connection, by indexes, and end after so many milliseconds. */
+  searchTimeoutMs?: number | undefined;
   retryForMs?: number | undefined;
   acquireTimeoutMs?: number | undefined;
 }
@@ -84,6 +86,7 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
       statement_timeout: STATEMENT_TIMEOUT_MS,
       // Compiling a plan takes up to a second of CPU and saves none here: every statement reads few rows.
       jit: 'off',
+      ...more.connection,
     },
   };
   const path = place.socketPath;
@@ -91,6 +94,11 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
     return guardTransactions(postgres({ ...options, path, user: 'parley', database: 'postgres' }));
   const { url, ssl } = tlsOf(place.url ?? '');
   return guardTransactions(postgres(url, { ...options, ...(ssl !== undefined && { ssl }) }));
+}
+
+/** The planner takes an index scan for dearer than it is: it does not know that to read a table is to split its texts into words. */
+function searching(timeoutMs: number): postgres.Options<{}>['connection'] {
+  return { statement_timeout: timeoutMs, enable_seqscan: 'off' };
 }
 
 /** After an error inside a transaction, postgres.js 3.4.9 sends a rollback even if the connection is gone. */
@@ -129,11 +137,16 @@ export function withoutNulls<Row extends object>(rows: readonly Row[]): Row[] {
 export function openDatabase(options: DatabaseOptions): Database {
   const { acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = options;
   const size = options.poolSize ?? POOL_SIZE;
-  const client = connect(options, size);
+  const { searchTimeoutMs } = options;
+  const client = connect(
+    options,
+    size,
+    searchTimeoutMs === undefined ? {} : { connection: searching(searchTimeoutMs) },
+  );
   const orm = drizzle(client);
   // Drizzle has switched this parser off; it accepts dates, too.
   client.options.parsers[TIMESTAMPTZ] = (text: string) => new Date(text);
-  const permits = createSemaphore(size * PIPELINED, acquireTimeoutMs);
+  const permits = createSemaphore(size * (searchTimeoutMs === undefined ? PIPELINED : 1), acquireTimeoutMs);
   // A transaction keeps its connection from the first statement to the last: one connection stays free of
   // transactions, for statements.
   const transactions = createSemaphore(Math.max(1, size - 1), acquireTimeoutMs);

@@ -30,7 +30,7 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
   const origin = newId();
   const channel = channelOf(place.schema);
   const sender = connect(place, 1);
-  const listening = new Set<() => Promise<void>>();
+  const listening = new Set<Listening>();
   let underWay = 0;
   let droppedCount = 0;
 
@@ -52,18 +52,19 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
         });
     },
     async subscribe(listener) {
-      const end = await listen(place, channel, log, (payload) => {
+      const connection = await listen(place, channel, log, (payload) => {
         if (!payload.startsWith(origin)) listener(payload.slice(origin.length));
       });
-      listening.add(end);
+      listening.add(connection);
       return async () => {
-        listening.delete(end);
-        await end();
+        listening.delete(connection);
+        await connection.end();
       };
     },
+    isUp: () => [...listening].every((connection) => connection.isUp()),
     dropped: () => droppedCount,
     async close() {
-      for (const end of listening) await end();
+      for (const connection of listening) await connection.end();
       await sender.end({ timeout: 0 });
     },
   };
@@ -77,8 +78,14 @@ function channelOf(schema: string): string {
     : `parley_events_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
 }
 
+/** A connection that listens, and is opened again after each loss. */
+interface Listening {
+  isUp(): boolean;
+  end(): Promise<void>;
+}
+
 /**
- * Listens on one connection until the returned function is called. The driver's own `listen` reconnects only once;
+ * Listens on one connection until `end` is called. The driver's own `listen` reconnects only once;
  * here every loss creates a new client.
  */
 async function listen(
@@ -86,7 +93,7 @@ async function listen(
   channel: string,
   log: Log,
   onPayload: (payload: string) => void,
-): Promise<() => Promise<void>> {
+): Promise<Listening> {
   let client: postgres.Sql | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -122,11 +129,14 @@ async function listen(
   };
 
   await withRetry(open, { forMs: SUBSCRIBE_FOR_MS });
-  return async () => {
-    isClosed = true;
-    clearTimeout(retryTimer);
-    const last = client;
-    client = undefined;
-    await last?.end({ timeout: 0 });
+  return {
+    isUp: () => client !== undefined,
+    async end() {
+      isClosed = true;
+      clearTimeout(retryTimer);
+      const last = client;
+      client = undefined;
+      await last?.end({ timeout: 0 });
+    },
   };
 }

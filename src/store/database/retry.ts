@@ -11,14 +11,20 @@ const RETRY_FOR_MS = 30_000;
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_000;
 
+/** Of a server that accepts no writes: it is a standby, or was set so. */
+const READ_ONLY = '25006';
+
 /** Codes of a server that answers but cannot write, and how an operator can fix each (Postgres appendix A, "Error Codes"). */
 const REFUSING_WRITES: Readonly<Record<string, string>> = {
-  '25006': 'is read-only: has it become a standby, or was it set so?',
+  [READ_ONLY]: 'is read-only: has it become a standby, or was it set so?',
   '53100': 'has a full disk: free some space.',
   '53200': 'is out of memory.',
   '55P03': 'is locked: does another program hold its tables?',
   '58030': 'cannot read or write its disk.',
 };
+
+/** Of a statement that ran into `statement_timeout`, or was cancelled. */
+const CANCELLED = '57014';
 
 /** Codes of Node, postgres.js and Postgres that mean "not now"; class 08 is matched by its prefix. */
 const TRANSIENT = new Set([
@@ -41,7 +47,7 @@ const TRANSIENT = new Set([
   '53300',
   '40001',
   '40P01',
-  '57014',
+  CANCELLED,
   ...Object.keys(REFUSING_WRITES),
 ]);
 
@@ -81,6 +87,11 @@ export function violatedKey(error: unknown): string | undefined {
 /** True for the error of a statement whose own condition failed. */
 export function dividedByZero(error: unknown): boolean {
   return errorCode(error) === '22012';
+}
+
+/** True for the error of a statement that took longer than its connection allows, or was cancelled by an operator. */
+export function isCancelled(error: unknown): boolean {
+  return errorCode(error) === CANCELLED;
 }
 
 function errorCode(error: unknown): string | undefined {
@@ -170,7 +181,7 @@ function unavailable(cause: unknown, server: string | undefined): StoreError {
   const problem =
     REFUSING_WRITES[code ?? ''] ?? `cannot be reached${code === undefined ? '' : ` (${code})`}.`;
   return new StoreError(
-    'unavailable',
+    code === READ_ONLY ? 'read_only' : 'unavailable',
     `The database${server === undefined ? '' : ` at ${server}`} ${problem} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,
     {
       retryable: true,

@@ -29,10 +29,10 @@ import { type Database, type Sql, withoutNulls } from '../database/database.ts';
 import { createNodes } from './nodes.ts';
 import { replayDeadLetter, stopSession } from './stop.ts';
 
-/** The `LaneStore` over a database. */
-export function createLanes(database: Database): LaneStore {
+/** The `LaneStore` over a database; `heartbeats` are connections to it for heartbeats alone. */
+export function createLanes(database: Database, heartbeats: Database): LaneStore {
   return {
-    ...createNodes(database),
+    ...createNodes(database, heartbeats),
     ...createApprovals(database),
     parkForCaller: (fence, turn) => database.run((sql, attempt) => parkForCaller(sql, fence, turn, attempt)),
     append: (lane, dedupe, payload, node) => append(database, lane, dedupe, payload, node),

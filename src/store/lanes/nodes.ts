@@ -19,13 +19,13 @@ import { cleanJson } from '../../lib/json/json.ts';
 /** Rows of dead nodes are kept this long, so that a process that was frozen finds that its lease has ended. */
 const DEAD_NODE_DAYS = 7;
 
-/** The functions of `LaneStore` for nodes. */
-export function createNodes(database: Database) {
+/** The functions of `LaneStore` for nodes; `heartbeats` are connections for them alone, so that they never wait. */
+export function createNodes(database: Database, heartbeats: Database) {
   return {
     register: (instance, leaseMs, outage) =>
       database.transaction((sql) => register(sql, instance, leaseMs, outage)),
     heartbeat: (node, leaseMs) =>
-      database.exists(
+      heartbeats.exists(
         (sql) => sql`
           with ${afterClockStep(sql, node, leaseMs)}
           update node set lease_until = ${fromNow(sql, leaseMs)} where id = ${node} and lease_until > now() returning id`,

@@ -7,10 +7,10 @@ import { callerResults, waitingCalls } from '../lanes/caller-tools.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { createDeliveries } from '../lanes/deliveries.ts';
 import { createJournal, sessionOfLane, trustSession } from '../lanes/journal.ts';
-import type { Address } from '../../protocol/message.ts';
+import { type Address, addressOf } from '../../protocol/message.ts';
 import { createPlanSteps } from './plan-steps.ts';
 import { createJoining } from './steering.ts';
-import { over } from '../lanes/lane-sql.ts';
+import { dedupeKey, over } from '../lanes/lane-sql.ts';
 import { deleteSession } from './delete-session.ts';
 import { asSessionKey, createSessions } from '../tables/sessions.ts';
 import { createSessionLists } from './session-list.ts';
@@ -20,16 +20,22 @@ import { createTurnFinish } from './finish-turn.ts';
 import { openTurn } from './open-turn.ts';
 import { noteUsage } from '../tables/usage.ts';
 
-/** The `Ledger` over a database; `notes` are connections to it that are used only for notes of platform ids. */
+/** Connections to one database: for notes of platform ids alone, for searches alone, and for everything else. */
+export interface LedgerDatabases {
+  database: Database;
+  notes: Database;
+  searches: Database;
+}
+
+/** The `Ledger` over a database. */
 export function createLedger(
-  database: Database,
-  notes: Database,
+  { database, notes, searches }: LedgerDatabases,
   newSessions: SessionStart = SESSION_START,
 ): Ledger {
   const accept = createAccept(database, newSessions);
   const finishTurn = createTurnFinish(database);
   return {
-    ...createSessionStore(database, newSessions),
+    ...createSessionStore(database, searches, newSessions),
     accept: (request) =>
       request.retryOf === undefined
         ? accept(request)
@@ -52,12 +58,12 @@ export function createLedger(
   };
 }
 
-function createSessionStore(database: Database, newSessions: SessionStart): SessionStore {
+function createSessionStore(database: Database, searches: Database, newSessions: SessionStart): SessionStore {
   const sessions = createSessions(database, newSessions);
   return {
     newSessions,
     ...sessions,
-    ...createSessionLists(database),
+    ...createSessionLists(database, searches),
     turn: async (turnId) => {
       const turn = await sessions.turn(turnId);
       if (turn?.state !== 'parked') return turn;
@@ -68,6 +74,13 @@ function createSessionStore(database: Database, newSessions: SessionStart): Sess
     newestFrom: (key, senderId) =>
       database.run((sql) => newestFrom(sql, `in:${cleanText(key)}`, cleanText(senderId))),
     trustSession: (key) => database.transaction((sql) => trustSession(sql, asSessionKey(cleanText(key)))),
+    wasAccepted: ({ id, sessionKey, ...place }) =>
+      database.exists(
+        (sql) => sql`
+          select from lane_item where dedupe = ${dedupeKey(id)} and lane = 'in:' || coalesce(
+            ${sessionKey ?? null}, (select session from address where key = ${cleanText(addressOf(place))}),
+            ${cleanText(addressOf(place))})`,
+      ),
     queue: (key) => database.run((sql) => queue(sql, `in:${cleanText(key)}`)),
     counts: () => database.run(counts),
     sessionCount: (ownerTokenId, limit) =>

@@ -12,16 +12,25 @@ import {
   SNIPPET_WORDS,
 } from '../../protocol/sessions/session-list.ts';
 import { cleanText } from '../../lib/text.ts';
+import { StoreError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { type Database, type Sql, withoutNulls } from '../database/database.ts';
+import { isCancelled } from '../database/retry.ts';
 import { type SessionJson, sessionOfJson } from '../tables/sessions.ts';
 import type { MessageRecord } from '../../protocol/store/records.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 
-/** The `SessionListStore` over a database. */
-export function createSessionLists(database: Database): SessionListStore {
+/** The `SessionListStore` over a database; `searches` are connections to it for searches alone. */
+export function createSessionLists(database: Database, searches: Database): SessionListStore {
   return {
     listSessions: (query) => database.run((sql) => list(sql, query)),
-    searchSessions: (query) => database.run((sql) => search(sql, query)),
+    searchSessions: (query) =>
+      searches.run((sql) =>
+        search(sql, query).catch((error: unknown) => {
+          if (!isCancelled(error)) throw error;
+          throw new StoreError('search_timeout', textRef('failure.search_timeout'), { retryable: true });
+        }),
+      ),
   };
 }
 
@@ -80,7 +89,14 @@ interface FoundRow {
   matched: number;
 }
 
-/** Messages are found by the full-text index; the newest match of each session is shown. */
+/** Characters of a message that are read for what is shown of it: so many before the first word found, and in all. */
+const READ_BEFORE = 2_000;
+const READ_AROUND = 8_000;
+
+/**
+ * Messages are found by the full-text index alone: their texts would have to be split into words again. The newest match
+ * of each session is shown, and only what is shown is read.
+ */
 async function search(
   sql: Sql,
   { text, limit, ownerTokenId }: Parameters<SessionListStore['searchSessions']>[0],
@@ -89,27 +105,39 @@ async function search(
   const ofOwner = ownerTokenId === undefined ? sql`` : sql`and s.owner_token_id = ${ownerTokenId}`;
   const rows = await sql<FoundRow[]>`
     with wanted as (select websearch_to_tsquery('simple', ${words}) as words),
+    hits as materialized (
+      select session, seq, created_at from message
+      where to_tsvector('simple', content) @@ websearch_to_tsquery('simple', ${words})),
     matches as (
-      select m.session, m.seq, m.role, m.content, m.created_at from wanted, message m join session s on s.key = m.session
-      where to_tsvector('simple', m.content) @@ wanted.words ${ofOwner}
-      limit ${MAX_MATCHES + 1}),
+      select hits.* from hits join session s on s.key = hits.session ${ofOwner} limit ${MAX_MATCHES + 1}),
     newest as (
       select distinct on (session) * from matches order by session, created_at desc, seq desc),
     titled as (
       select s.key from session s where strpos(lower(s.title), lower(${words})) > 0 ${ofOwner}
       order by s.updated_at desc limit ${limit + 1}),
-    keys as (select session as key from newest union select key from titled)
-    select s.key, s.title, s.updated_at as "updatedAt", token.name as "ownerName",
-      (select left(content, ${MAX_PREVIEW}) from message m where m.session = s.key order by m.seq limit 1) as preview,
-      newest.seq, newest.role, newest.created_at as "createdAt",
-      ts_headline('simple', newest.content, wanted.words,
-        ${`StartSel="", StopSel="", MinWords=8, MaxWords=${SNIPPET_WORDS}`}) as snippet,
+    keys as (select session as key from newest union select key from titled),
+    listed as (
+      select s.key, s.title, s.updated_at, s.owner_token_id, newest.seq, newest.created_at
+      from keys join session s on s.key = keys.key left join newest on newest.session = s.key
+      order by coalesce(newest.created_at, s.updated_at) desc, s.key limit ${limit + 1})
+    select l.key, l.title, l.updated_at as "updatedAt", token.name as "ownerName",
+      (select left(content, ${MAX_PREVIEW}) from message m where m.session = l.key order by m.seq limit 1) as preview,
+      l.seq, m.role, l.created_at as "createdAt",
+      ts_headline('simple',
+        substr(m.content, greatest(1, regexp_instr(m.content, ${anyWordOf(words)}, 1, 1, 0, 'i') - ${READ_BEFORE}), ${READ_AROUND}),
+        wanted.words, ${`StartSel="", StopSel="", MinWords=8, MaxWords=${SNIPPET_WORDS}`}) as snippet,
       (select count(*)::int from matches) as matched
-    from keys join session s on s.key = keys.key cross join wanted
-      left join newest on newest.session = s.key left join token on token.id = s.owner_token_id
-    order by coalesce(newest.created_at, s.updated_at) desc, s.key limit ${limit + 1}`;
+    from listed l cross join wanted left join message m on m.session = l.key and m.seq = l.seq
+      left join token on token.id = l.owner_token_id
+    order by coalesce(l.created_at, l.updated_at) desc, l.key`;
   const more = rows.length > limit || (rows[0]?.matched ?? 0) > MAX_MATCHES;
   return { found: withoutNulls(rows).slice(0, limit).map(toFound), more };
+}
+
+/** A regular expression for a word that a search may find. It has only letters and digits of the search. */
+function anyWordOf(search: string): string {
+  const words = [...search.matchAll(/(?<![-\p{L}\p{N}])[\p{L}\p{N}]+/gu)].map(([word]) => word);
+  return `\\m(${words.filter((word) => word.toLowerCase() !== 'or').join('|')})\\M`;
 }
 
 function toFound({ key, title, preview, ownerName, updatedAt, ...row }: FoundRow): FoundSession {

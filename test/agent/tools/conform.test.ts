@@ -1,6 +1,7 @@
 /** Values brought into the types of a schema, where nothing is lost. */
 import { describe, expect, it } from 'vitest';
-import { conform } from '../../../src/agent/tools/conform.ts';
+import { z } from 'zod';
+import { conform, MAX_CONFORM_STEPS } from '../../../src/agent/tools/conform.ts';
 
 const schema = {
   type: 'object',
@@ -62,5 +63,21 @@ describe('arguments of a call', () => {
     expect(conform({ a: { b: null } }, endless)).toEqual({ a: { b: null } });
     const tree = { type: 'object', properties: { n: { type: 'number' }, next: { $ref: '#' } } };
     expect(conform({ n: '1', next: { n: '2', next: null } }, tree)).toEqual({ n: 1, next: { n: 2 } });
+  });
+
+  it('take limited work, however much references multiply', () => {
+    const twice = (name: string) => ({ anyOf: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }] });
+    const defs = Array.from({ length: 40 }, (_, n) => [`d${n}`, n === 39 ? {} : twice(`d${n + 1}`)]);
+    const doubling = { properties: { a: { $ref: '#/$defs/d0' } }, $defs: Object.fromEntries(defs) };
+    const startedAt = process.cpuUsage();
+    expect(conform({ a: '5', b: null }, doubling)).toEqual({ a: '5', b: null });
+    expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(1_000);
+  });
+
+  it('stay as they are from the last step on', () => {
+    const numbers = { properties: { list: { type: 'array', items: { type: 'number' } } } };
+    const texts = Array.from({ length: MAX_CONFORM_STEPS + 10 }, () => '1');
+    const { list } = z.object({ list: z.array(z.unknown()) }).parse(conform({ list: texts }, numbers));
+    expect([list[0], list.at(-1)]).toEqual([1, '1']);
   });
 });

@@ -143,6 +143,7 @@ describe('the HTTP channel', () => {
     const states = {
       ready: true,
       store: 'up',
+      events: { state: 'up' },
       model: { state: 'down' },
       channels: { http: { state: 'up', label: 'Web' }, telegram: { state: 'dead', label: 'Telegram' } },
       profiles: { state: 'degraded' },

@@ -9,6 +9,7 @@ import type { SessionRecord } from '../../../src/protocol/store/records.ts';
 export const READY: HealthReport = {
   ready: true,
   store: 'up',
+  events: { state: 'up' },
   model: { state: 'up' },
   channels: { http: { state: 'up', label: 'Web' }, telegram: { state: 'up', label: 'Telegram' } },
   mcp: {},

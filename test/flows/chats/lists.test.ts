@@ -1,6 +1,6 @@
 /** Lists of sessions over HTTP: what marks each, what a search finds in them, and which events cover all of them. */
 import { expect, it, vi } from 'vitest';
-import { MAX_DELETED_AT_ONCE } from '../../../src/protocol/sessions/session-list.ts';
+import { MAX_DELETED_AT_ONCE, MAX_SEARCHES_AT_ONCE } from '../../../src/protocol/sessions/session-list.ts';
 import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { frames } from '../../channels/http/client.ts';
 import { describeGateway, WAIT } from '../setup.ts';
@@ -54,6 +54,26 @@ describeGateway('lists of sessions', {}, (fixture) => {
     expect(await keys('archived=true')).toEqual(['http:two']);
     await change('two', { archived: false });
     expect(await keys('limit=1')).toEqual(['http:one', 'http:two']);
+  });
+
+  it('have few searches of one token at once, and leave the others theirs', async () => {
+    const search = (token?: string): Promise<Response> =>
+      fixture().call('/v1/search?q=word', token === undefined ? {} : { token });
+    await fixture().store.access.putToken({ hash: hashSecret(FRIEND), name: 'a friend', scopes: ['chat'] });
+    await fixture().sql.begin(async (sql) => {
+      await sql`lock table message in access exclusive mode`;
+      const searches = Array.from({ length: MAX_SEARCHES_AT_ONCE }, () => search());
+      await vi.waitFor(async () => {
+        const more = await search();
+        expect([more.status, more.headers.get('retry-after')]).toEqual([429, '1']);
+        expect(await more.json()).toMatchObject({ error: { code: 'too_many_searches' } });
+      }, WAIT);
+      const [slow, other] = await Promise.all([searches[0], search(FRIEND)]);
+      expect([slow?.status, other.status]).toEqual([503, 503]);
+      expect(await other.json()).toMatchObject({ error: { code: 'search_timeout' } });
+      await Promise.all(searches);
+    });
+    expect((await search()).status).toBe(200);
   });
 
   it('are searched by words of messages and titles, each token within its own', async () => {

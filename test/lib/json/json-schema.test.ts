@@ -2,7 +2,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS, schemaProblem } from '../../../src/lib/json/json-schema.ts';
+import {
+  checkSchema,
+  MAX_SCHEMA_DEPTH,
+  MAX_SCHEMA_WORK,
+  schemaProblem,
+} from '../../../src/lib/json/json-schema.ts';
 
 describe('a value and its schema', () => {
   const person = {
@@ -64,17 +69,102 @@ describe('external schemas', () => {
     expect(schemaProblem({ $ref: '#/__proto__/constructor' }, 1)).toMatch(/leads nowhere/);
   });
 
-  it('end within limits, however much they multiply', () => {
+  it('end when they refer to themselves', () => {
     const endless = { $ref: '#' };
     expect(schemaProblem(endless, 1)).toContain(`${MAX_SCHEMA_DEPTH} levels`);
-    const names = Array.from({ length: 40 }, (_, index) => `d${index}`);
-    const twice = (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }] });
-    const defs = names.map((name, index) => [name, index === 39 ? true : twice(names[index + 1] ?? '')]);
+  });
+
+  const refs = (to: string, count: number) => ({
+    anyOf: Array.from({ length: count }, () => ({ $ref: `#/$defs/${to}` })),
+  });
+  const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`);
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => index % 10);
+
+  it.each([
+    [
+      'an enum below three levels of ten references',
+      { ...refs('b', 10), $defs: { b: refs('a', 10), a: refs('e', 10), e: { enum: words(500) } } },
+      'x',
+    ],
+    ['a long enum, 1,500 times', { ...refs('e', 1_500), $defs: { e: { enum: words(10_000) } } }, 'x'],
+    [
+      'a long text, 2,000 times',
+      { ...refs('e', 2_000), $defs: { e: { minLength: 300_000 } } },
+      'é'.repeat(130_000),
+    ],
+    ['lengths of a long text', { anyOf: words(20_000).map(() => ({ maxLength: 3 })) }, 'y'.repeat(250_000)],
+    ['enums of a long text', { anyOf: words(30_000).map(() => ({ enum: ['a'] })) }, 'y'.repeat(250_000)],
+    ['the longest enum for every item', { items: { enum: words(98_000) } }, numbers(120_000)],
+    [
+      'lists in an enum',
+      { items: { enum: numbers(90_000).map((n) => [[n]]) } },
+      numbers(20_000).map(() => [[-1]]),
+    ],
+    ['types for every item', { items: { type: words(98_000) } }, numbers(120_000)],
+    [
+      'required fields',
+      { items: { required: words(98_000).map(() => 'a') } },
+      numbers(20_000).map(() => ({ a: 1 })),
+    ],
+    ['a long reference', { $ref: `#${'/a'.repeat(400_000)}` }, 1],
+  ])('cost limited work: %s', (_what, schema, value) => {
     const startedAt = process.cpuUsage();
-    expect(schemaProblem({ $ref: '#/$defs/d0', $defs: Object.fromEntries(defs) }, 1)).toContain(
-      `${MAX_SCHEMA_STEPS} steps`,
+    const { problem, work } = checkSchema(schema, value);
+    expect(problem).toBeDefined();
+    expect(work).toBeLessThan(MAX_SCHEMA_WORK * 2);
+    // 50 ms on a quiet machine, ten times as long on the busiest.
+    expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(500);
+  });
+
+  it('are followed once for each value, so doubling references cost no more than their number', () => {
+    const defs = words(40).map((name, index) => [
+      name,
+      index === 39 ? { type: 'string' } : { allOf: [...refs(`w${index + 1}`, 2).anyOf] },
+    ]);
+    const { problem, work } = checkSchema({ $ref: '#/$defs/w0', $defs: Object.fromEntries(defs) }, 1);
+    expect(problem).toBe('it must be of type string');
+    expect(work).toBeLessThan(10_000);
+  });
+
+  it('are checked up to the last unit of work, and no further', () => {
+    const listOf = (count: number) => checkSchema({ items: { type: 'number' } }, numbers(count));
+    const each = listOf(2).work - listOf(1).work;
+    const most = Math.floor((MAX_SCHEMA_WORK - listOf(0).work) / each);
+    expect(listOf(most).problem).toBeUndefined();
+    expect(listOf(most + 1).problem).toBe(
+      'the schema cannot be followed: more than 2000000 units of work for this answer',
     );
-    expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(1_000);
+  });
+
+  it('cost limited work, whatever they are and whatever is checked', () => {
+    const keyword = fc.constantFrom('allOf', 'anyOf', 'oneOf');
+    const { schema } = fc.letrec<{ schema: Record<string, unknown> }>((tie) => ({
+      schema: fc.oneof(
+        { depthSize: 'medium' },
+        fc.nat(4).map((n) => ({ $ref: `#/$defs/${n}` })),
+        fc.integer({ min: 1, max: 20_000 }).map((count) => ({ enum: words(count), minLength: count })),
+        tie('schema').map((items) => ({ items, additionalProperties: items })),
+        fc.tuple(keyword, fc.nat(300), tie('schema')).map(([name, count, one]) => ({
+          [name]: Array.from({ length: count }, () => one),
+        })),
+        fc.tuple(tie('schema'), tie('schema')).map(([a, not]) => ({ properties: { a }, not })),
+      ),
+    }));
+    const value = fc
+      .tuple(fc.nat(20_000), fc.constantFrom('text', 'list', 'objects'))
+      .map(([count, kind]) => {
+        if (kind === 'text') return 'x'.repeat(count * 10);
+        return kind === 'list' ? numbers(count) : numbers(count).map((a) => ({ a }));
+      });
+    fc.assert(
+      fc.property(fc.array(schema, { minLength: 5, maxLength: 5 }), value, ($defs, given) => {
+        const startedAt = process.cpuUsage();
+        const { work } = checkSchema({ $ref: '#/$defs/0', $defs }, given);
+        expect(work).toBeLessThan(MAX_SCHEMA_WORK * 2);
+        expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(500);
+      }),
+      { numRuns: 200 },
+    );
   });
 
   it('cannot run a pattern: an external regular expression could take forever', () => {

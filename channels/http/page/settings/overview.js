@@ -12,6 +12,7 @@ const LABELS = {
   degraded: say('page.set.state_degraded'),
   dead: say('page.set.state_dead'),
   down: say('page.set.state_down'),
+  read_only: say('page.set.state_read_only'),
 };
 
 /** @type {import('./parts.js').Screen} */

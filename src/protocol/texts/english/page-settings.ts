@@ -67,6 +67,7 @@ export const pageSettings = {
   'page.set.state_degraded': 'degraded',
   'page.set.state_dead': 'failed',
   'page.set.state_down': 'unreachable',
+  'page.set.state_read_only': 'read-only',
   'page.set.gateway': 'Gateway',
   'page.set.turns': 'Turns',
   'page.set.database': 'Database',

@@ -293,6 +293,8 @@ export const pageErrors = {
   'page.error.too_many_sessions': 'There are too many conversations.',
   'page.error.too_many_streams': 'Too many pages are open at once.',
   'page.error.too_many_surfaces': 'This conversation has the maximum number of chats: separate one first.',
+  'page.error.search_timeout': 'The search took too long. Search for rarer words, or try again later.',
+  'page.error.too_many_searches': 'Two of your searches are still running; wait until one has ended.',
   'page.error.too_many_uploads': 'Too many files are being sent at once.',
   'page.error.turn_not_found': 'This answer no longer exists.',
   'page.error.unavailable':

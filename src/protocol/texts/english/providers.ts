@@ -103,6 +103,8 @@ export const failures = {
   'failure.bad_response': 'The model sent a broken answer. Please try again.',
   'failure.bad_response_plain': 'The model sent a broken answer.',
   'failure.aborted': 'The model call was stopped.',
+  'failure.search_timeout':
+    'The search was ended after a second. Search for rarer words, or try again later.',
   'failure.store': 'The gateway cannot reach its database right now. Please try again later.',
   'failure.config': 'The gateway is not configured for this.',
   'failure.in_words': '{what} The server says: {words}',
