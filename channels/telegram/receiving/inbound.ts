@@ -251,10 +251,14 @@ function threadOf(message: NonNullable<TelegramPress['message']>): string | unde
   return message.chat.is_forum === true ? GENERAL_TOPIC : undefined;
 }
 
-/** The message replied to; in a topic every message replies to the one that opened it, which does not count. */
+/**
+ * The message replied to; in a topic every message replies to the one that opened it, which does not count. In a
+ * supergroup without topics, a reply also has a thread: that of the first message in its chain of replies.
+ */
 function repliedTo(message: TelegramMessage): TelegramMessage['reply_to_message'] {
-  const { reply_to_message: target, message_thread_id: thread } = message;
-  return target?.message_id === thread ? undefined : target;
+  const { reply_to_message: target, message_thread_id: thread, is_topic_message: isInTopic } = message;
+  const opensTopic = isInTopic === true && target?.message_id === thread;
+  return opensTopic || target?.forum_topic_created !== undefined ? undefined : target;
 }
 
 /** `/stop@this_bot` becomes `/stop`; a command for another bot keeps its name, so that it does not run here. */
