@@ -424,12 +424,8 @@ class Modules extends Foundations {
     models: this.models,
     boundTo: this.boundTo,
     agent: this.agent,
-    linking: {
-      ...this.networks,
-      isGroupAdmin: intake.groupAdminIn(this.channels),
-      dropSurface: this.dropSurface,
-    },
-    openThread: intake.openThreadIn(this.channels, this.log),
+    linking: { ...this.networks, dropSurface: this.dropSurface },
+    channels: this.channels,
     status: {
       ...this.reports,
       webhooks: () => this.webhooks.waiting(),

@@ -36,6 +36,7 @@ export async function accept(
   const refusal = isOwner ? undefined : await refuseByRule(context.languages.say(inbound), check);
   if (refusal !== undefined) return refusal;
   const message = await inThread(context, inbound, options);
+  if (options.retryOf === undefined) await context.threads.enter(message);
   const accepted = await context.ledger.accept({
     message: await withKnownQuote(context.ledger, message),
     address: addressOf(message),

@@ -1,11 +1,13 @@
 /** What others say in a group: messages that do not name the bot, and messages from bots. */
 import type { IntakeContext } from './context.ts';
+import type { EarlierMessage } from '../protocol/channel.ts';
 import { addressOf, type InboundMessage, parseAddress } from '../protocol/message.ts';
 import type { Receipt } from '../protocol/receive.ts';
 import {
   BOT_QUIET_MS,
   BOT_TURNS,
   BOT_WINDOW_MS,
+  type IdentifiedMessage,
   MAX_OBSERVED,
   MAX_OBSERVED_CHARS,
 } from '../protocol/store/group-chats.ts';
@@ -29,12 +31,10 @@ export async function observe(
   { store, noteRefusal, log }: IntakeContext,
   message: InboundMessage,
 ): Promise<Receipt> {
-  const { channel, chatId, id, messageId = id, senderName, senderId } = message;
-  const content = observedText(message);
-  if (content === '') return { kind: 'refused', code: 'empty' };
-  const name = senderName ?? `user ${senderId}`;
-  const observed = { id: messageId, senderName: name, content };
-  await store.groupChats.keepObserved({ channel, chatId }, addressOf(message), observed);
+  const { channel, chatId, id, messageId = id, senderId } = message;
+  const observed = observedMessage({ ...message, id: messageId });
+  if (observed.content === '') return { kind: 'refused', code: 'empty' };
+  await store.groupChats.keepObserved({ channel, chatId }, addressOf(message), [observed]);
   log.debug({ channel, chatId }, 'message_observed');
   const detail = 'it was kept for the next one that does';
   noteRefusal({ address: addressOf(message), senderId, code: 'not_mentioned', detail });
@@ -49,8 +49,18 @@ export async function editObserved({ store }: IntakeContext, message: InboundMes
   await store.groupChats.editObserved({ channel, chatId }, messageId, content);
 }
 
+/** A message that others wrote, as it is kept. */
+export function observedMessage(message: Omit<EarlierMessage, 'isOwn'>): IdentifiedMessage {
+  const { id, senderId, senderName = `user ${senderId}` } = message;
+  return { id, senderName, content: observedText(message) };
+}
+
 /** A message as one line, with its files by kind. */
-function observedText({ content, media, forwarded }: InboundMessage): string {
+function observedText({
+  content,
+  media,
+  forwarded,
+}: Pick<InboundMessage, 'content' | 'media' | 'forwarded'>): string {
   const files = media.map(({ kind }) => `[${kind}]`);
   const text = oneLine([forwarded === true ? '(forwarded)' : '', content, ...files].join(' '));
   return text.length <= MAX_OBSERVED_CHARS ? text : `${text.slice(0, MAX_OBSERVED_CHARS)}…`;
