@@ -1,4 +1,5 @@
 /** Converts room events to the gateway's messages. Pure. */
+import type { EarlierMessage } from '../../src/protocol/channel.ts';
 import type { CommandListing } from '../../src/protocol/command.ts';
 import type { Media } from '../../src/protocol/media.ts';
 import { boundQuote, type InboundMessage, type Place, type Quoted } from '../../src/protocol/message.ts';
@@ -53,6 +54,13 @@ export function toInbound(message: RawMessage, about: InboundContext): InboundMe
     place,
     mentioned: place === 'private' || isMeant(content, self) || repliedTo?.sender === self.userId,
   };
+}
+
+/** A message of a thread. */
+export function toEarlier(message: RawMessage, self: string, senderName: string): EarlierMessage {
+  const { content, sender, event_id: id } = message;
+  const { text, media } = readContent(content, content['m.relates_to']?.['m.in_reply_to'] !== undefined);
+  return { id, senderId: sender, senderName, content: text, media, isOwn: sender === self };
 }
 
 /** Whether a reaction stops the answer below which it appears. */

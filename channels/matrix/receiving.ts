@@ -1,7 +1,8 @@
 /** Receiving from `start` to `stop`: one sync after another, each finished once everything in it is committed. */
 import { isRetryable, toGatewayError } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
-import type { InboundMessage } from '../../src/protocol/message.ts';
+import type { EarlierMessage } from '../../src/protocol/channel.ts';
+import type { InboundMessage, Place } from '../../src/protocol/message.ts';
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { BackgroundWork } from '../../src/lib/async/background.ts';
 import { backoffMs } from '../../src/lib/async/backoff.ts';
@@ -68,6 +69,14 @@ export class Receiving {
     this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
     if (this.#since === undefined) await this.#syncOnce();
     this.#done = this.#run();
+  }
+
+  /** See `Channel.before`. */
+  async readThread(
+    thread: Place,
+    range: { messageId: string | undefined; limit: number },
+  ): Promise<EarlierMessage[]> {
+    return await this.#reader.readThread(thread, range);
   }
 
   /** Never throws. */

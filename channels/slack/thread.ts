@@ -9,7 +9,7 @@ import { targetOf } from './sending.ts';
 import type { SlackApi } from './web-api.ts';
 
 /** Messages per call, and calls per thread: a thread is read from its beginning, and only its end is kept. */
-const PAGE = 200;
+export const PAGE = 200;
 export const MAX_PAGES = 5;
 
 const Page = z.object({

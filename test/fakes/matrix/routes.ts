@@ -105,12 +105,13 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: 'GET',
-    path: /^\/_matrix\/client\/v1\/rooms\/([^/]+)\/relations\/([^/]+)\/([^/]+)\/([^/]+)$/,
+    path: /^\/_matrix\/client\/v1\/rooms\/([^/]+)\/relations\/([^/]+)\/([^/]+)(?:\/([^/]+))?$/,
     answer({ rooms, parts: [roomId = '', about, kind, type], query }) {
       const room = roomOf(rooms, roomId);
       const all = room.events.filter((event) => {
         const relation = relationOf(event.content);
-        return event.type === type && relation['rel_type'] === kind && relation['event_id'] === about;
+        const isOfType = type === undefined || event.type === type;
+        return isOfType && relation['rel_type'] === kind && relation['event_id'] === about;
       });
       const newest = all.toReversed().slice(0, Number(query.get('limit') ?? 5));
       return { chunk: newest.map((event) => rooms.shown(room, event)) };
