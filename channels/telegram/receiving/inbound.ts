@@ -3,6 +3,7 @@ import { toAct } from '../../../src/protocol/channel-parts.ts';
 import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
 import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
 import { enclosureOf, mediaOf, nameOf, quotedOf } from './content.ts';
+import { markedText } from './marked-text.ts';
 import {
   type TelegramDraftStop,
   type TelegramEntity,
@@ -77,7 +78,7 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   if (text === '' && media.length === 0 && !enclosure) return ignored('without text or file', message);
   const entities = message.entities ?? message.caption_entities ?? [];
   const place = chat.type === 'private' ? 'private' : 'group';
-  const { content, isCalled } = withoutBotName(text, entities, bot);
+  const { content, isCalled } = withoutBotName(markedText(text, entities), entities, bot);
   const [, command] = /^\/([a-z0-9_]+)(?:\s|$)/i.exec(content) ?? [];
   const isCommand = command !== undefined && bot.commands.has(command.toLowerCase());
   if (edited && (isCommand || (message.text ?? message.caption) === undefined))
