@@ -4,6 +4,7 @@ import type { CommandListing } from '../../src/protocol/command.ts';
 import type { Media } from '../../src/protocol/media.ts';
 import { boundQuote, type InboundMessage, type Place, type Quoted } from '../../src/protocol/message.ts';
 import { oneLine } from '../../src/lib/text.ts';
+import { withLinks } from './links.ts';
 import { type RawContent, type RawMessage, readContentUri } from './events.ts';
 
 /** Who the bot is. */
@@ -99,7 +100,7 @@ function readContent(content: RawContent, isReply: boolean): { text: string; med
   const { msgtype, body, url = '', geo_uri: where } = content;
   if (msgtype === 'm.location') return { text: `[location ${oneLine(where ?? body)}]`, media: [] };
   if (msgtype === 'm.sticker') return { text: `[sticker ${oneLine(body)}]`, media: [] };
-  const text = isReply ? withoutFallback(body) : body;
+  const text = withLinks(isReply ? withoutFallback(body) : body, content.formatted_body ?? '');
   if (!isMedia(msgtype)) return { text: msgtype === 'm.emote' ? `* ${text}` : text, media: [] };
   const { filename, info } = content;
   const isCaptioned = filename !== undefined && filename !== body;

@@ -83,10 +83,7 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
       const path = pathOf(CLIENT, 'rooms', place.chatId, 'typing', await self());
       await client.call('PUT', path, { body: { typing: true, timeout: TYPING_SHOWN_MS }, limit: 'typing' });
     },
-    before: async (thread, messageId, limit) => {
-      checkPlace(thread);
-      return (await receiving?.readThread(thread, { messageId, limit })) ?? [];
-    },
+    before: async (...range) => (await receiving?.readThread(...range)) ?? [],
     react: async (question, state) => await reactions.show(question, state),
     /** Reads the full state of the room: the content of the event that created it does not say by whom. */
     isAdmin: async (place, senderId) => {

@@ -4,7 +4,15 @@ import type { EarlierMessage } from '../../src/protocol/channel.ts';
 import { addressOf, type InboundMessage, type Place } from '../../src/protocol/message.ts';
 import { toAct } from '../../src/protocol/channel-parts.ts';
 import { sayToPerson } from '../../src/protocol/texts/languages.ts';
-import { contentOfText, type KeptButton, mayPress, namedIn, pressedBy, readButtons } from './content.ts';
+import {
+  checkPlace,
+  contentOfText,
+  type KeptButton,
+  mayPress,
+  namedIn,
+  pressedBy,
+  readButtons,
+} from './content.ts';
 import { pathOf, RELATIONS } from './client.ts';
 import { type RawEvent, type RawMessage, readEvents, readMessage, readReaction } from './events.ts';
 import { isStop, replyOf, toEarlier, toInbound } from './inbound.ts';
@@ -38,10 +46,9 @@ export class Reader {
   }
 
   /** The newest `limit` messages of a thread before a message, or until now; oldest first. Throws `ChannelError`. */
-  async readThread(
-    { chatId: roomId, threadId = '' }: Place,
-    { messageId, limit }: { messageId: string | undefined; limit: number },
-  ): Promise<EarlierMessage[]> {
+  async readThread(place: Place, messageId: string | undefined, limit: number): Promise<EarlierMessage[]> {
+    checkPlace(place);
+    const { chatId: roomId, threadId = '' } = place;
     const { client, sending } = this.#parts;
     // One more than needed: the message itself is among the newest.
     const query = { dir: 'b', limit: String(limit + 1) };

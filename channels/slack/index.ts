@@ -95,8 +95,7 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
     download: (media, signal) => files.open(media, signal),
     typing: (place) => status.show(place),
     react: (question, state) => reactions.show(question, state),
-    before: async (thread, messageId, limit) =>
-      await readThread(api, people, await knownSelf(), thread, { messageId, limit }),
+    before: async (...range) => await readThread({ api, people, self: await knownSelf() }, ...range),
     isAdmin: async ({ chatId }, senderId) =>
       await isAdministrator(api, chatId, senderId, (await knownSelf()).teamId),
     health: () => {

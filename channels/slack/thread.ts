@@ -19,11 +19,10 @@ const Page = z.object({
 
 /** The newest `limit` messages before a message, or until now; oldest first. Throws `ChannelError`. */
 export async function readThread(
-  api: SlackApi,
-  people: People,
-  self: Self,
+  { api, people, self }: { api: SlackApi; people: People; self: Self },
   place: Place,
-  { messageId, limit }: { messageId: string | undefined; limit: number },
+  messageId: string | undefined,
+  limit: number,
 ): Promise<EarlierMessage[]> {
   const { channel, thread_ts: ts } = targetOf(place);
   let newest: RawMessage[] = [];

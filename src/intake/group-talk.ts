@@ -1,17 +1,9 @@
 /** What others say in a group: messages that do not name the bot, and messages from bots. */
 import type { IntakeContext } from './context.ts';
-import type { EarlierMessage } from '../protocol/channel.ts';
 import { addressOf, type InboundMessage, parseAddress } from '../protocol/message.ts';
 import type { Receipt } from '../protocol/receive.ts';
-import {
-  BOT_QUIET_MS,
-  BOT_TURNS,
-  BOT_WINDOW_MS,
-  type IdentifiedMessage,
-  MAX_OBSERVED,
-  MAX_OBSERVED_CHARS,
-} from '../protocol/store/group-chats.ts';
-import { oneLine } from '../lib/text.ts';
+import { BOT_QUIET_MS, BOT_TURNS, BOT_WINDOW_MS, MAX_OBSERVED } from '../protocol/store/group-chats.ts';
+import { observedMessage, observedText } from './observed-message.ts';
 import { type Say, textRef } from '../protocol/texts/say.ts';
 import { type Command, ON_OR_OFF } from '../protocol/command.ts';
 import { GatewayError } from '../protocol/errors.ts';
@@ -47,23 +39,6 @@ export async function editObserved({ store }: IntakeContext, message: InboundMes
   const content = observedText(message);
   if (messageId === undefined || content === '') return;
   await store.groupChats.editObserved({ channel, chatId }, messageId, content);
-}
-
-/** A message that others wrote, as it is kept. */
-export function observedMessage(message: Omit<EarlierMessage, 'isOwn'>): IdentifiedMessage {
-  const { id, senderId, senderName = `user ${senderId}` } = message;
-  return { id, senderName, content: observedText(message) };
-}
-
-/** A message as one line, with its files by kind. */
-function observedText({
-  content,
-  media,
-  forwarded,
-}: Pick<InboundMessage, 'content' | 'media' | 'forwarded'>): string {
-  const files = media.map(({ kind }) => `[${kind}]`);
-  const text = oneLine([forwarded === true ? '(forwarded)' : '', content, ...files].join(' '));
-  return text.length <= MAX_OBSERVED_CHARS ? text : `${text.slice(0, MAX_OBSERVED_CHARS)}…`;
 }
 
 /** Refuses a bot's message once bots have caused too many turns; undefined otherwise. Throws only `StoreError`. */

@@ -7,7 +7,7 @@ import { type GroupChatStore, MAX_OBSERVED } from '../protocol/store/group-chats
 import type { SessionStore } from '../protocol/store/ledger.ts';
 import { waitAtMost } from '../lib/async/sleep.ts';
 import { TtlCache } from '../lib/ttl-cache.ts';
-import { observedMessage } from './group-talk.ts';
+import { observedMessage } from './observed-message.ts';
 
 /** Threads that are remembered, and for how long in milliseconds; for any other, the platform is asked. */
 export const MAX_THREADS = 10_000;

@@ -8,6 +8,8 @@ export const MAX_CARD_CHARS = 6_000;
 /** A section lies in a container, and its text in the section. */
 const MAX_DEPTH = 3;
 
+const TEXT_DISPLAY: number = ComponentType.TextDisplay;
+
 const text = z.string().optional().catch(undefined);
 const named = z.object({ name: text }).optional().catch(undefined);
 
@@ -60,5 +62,5 @@ function componentLines(value: unknown, depth: number): string[] {
   const { data } = Component.safeParse(value);
   if (data === undefined || depth === 0) return [];
   const inner = data.components.flatMap((one) => componentLines(one, depth - 1));
-  return data.type === Number(ComponentType.TextDisplay) ? [data.content ?? ''] : inner;
+  return data.type === TEXT_DISPLAY ? [data.content ?? ''] : inner;
 }

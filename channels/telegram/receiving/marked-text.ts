@@ -1,8 +1,6 @@
 /** A text with its entities as Markdown: the addresses behind words and the blocks of code, which the text alone lacks. Pure. */
+import { linkText } from '../../../src/lib/markdown/link.ts';
 import type { TelegramEntity } from './update.ts';
-
-/** Longest address that is read, in UTF-16 units; a longer one is left out, its words stay. */
-export const MAX_ADDRESS = 2_048;
 
 /** Of entities that overlap, the first counts. */
 export function markedText(text: string, entities: readonly TelegramEntity[]): string {
@@ -30,16 +28,5 @@ function withMark(
     const start = before === undefined || before === '\n' ? '' : '\n';
     return `${start}\`\`\`${/^[\w+#.-]{1,32}$/.test(language) ? language : ''}\n${words}\n\`\`\``;
   }
-  if (type !== 'text_link' || url === '' || url.length > MAX_ADDRESS) return undefined;
-  return linkText(words, url);
-}
-
-/** A link as Markdown; just its words if they are the address. */
-export function linkText(words: string, url: string): string {
-  if (words === url) return words;
-  const address = url.replaceAll(
-    /[ \t\n()<>]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
-  return `[${words}](${address})`;
+  return type === 'text_link' ? linkText(words, url) : undefined;
 }

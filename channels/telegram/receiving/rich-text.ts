@@ -1,7 +1,7 @@
 /** Rich messages on their way in (Bot API `RichMessage`), as Markdown: what `rich-message.ts` writes, and what others send. Pure. */
+import { linkText } from '../../../src/lib/markdown/link.ts';
 import { clipMiddle } from '../../../src/lib/text.ts';
 import { MAX_LEVELS, MAX_RICH_CHARS } from '../rich-message.ts';
-import { linkText, MAX_ADDRESS } from './marked-text.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -80,10 +80,9 @@ function textOf(text: unknown, level: number): string {
   if (Array.isArray(text)) return text.map((one) => textOf(one, level + 1)).join('');
   const fields = fieldsOf(text);
   const inner = fields['text'] === undefined ? '' : textOf(fields['text'], level + 1);
-  const url = stringOf(fields['url']);
   switch (fields['type']) {
     case 'url':
-      return url === '' || url.length > MAX_ADDRESS ? inner : linkText(inner, url);
+      return linkText(inner, stringOf(fields['url']));
     case 'code':
       return `\`${inner}\``;
     case 'mathematical_expression':

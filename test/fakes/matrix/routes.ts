@@ -205,6 +205,21 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: 'POST',
+    path: new RegExp(`${V3}/rooms/([^/]+)/receipt/m\\.read/([^/]+)$`),
+    answer({ rooms, parts: [roomId = '', eventId = ''], body }) {
+      const room = roomOf(rooms, roomId);
+      const { thread_id: thread } = z.strictObject({ thread_id: z.string() }).parse(body);
+      const event = room.events.find(({ event_id }) => event_id === eventId);
+      if (event === undefined) throw new Refusal(404, 'M_NOT_FOUND');
+      const root =
+        relationOf(event.content)['rel_type'] === 'm.thread' ? relationOf(event.content)['event_id'] : 'main';
+      if (thread !== root) throw new Refusal(400, 'M_INVALID_PARAM');
+      rooms.read.push(eventId);
+      return {};
+    },
+  },
+  {
+    method: 'POST',
     path: new RegExp(`${V3}/rooms/([^/]+)/(join|leave)$`),
     limit: 'join',
     answer({ rooms, parts: [roomId = '', act], body }) {

@@ -1,10 +1,10 @@
 /** Hidden links, code and rich messages on their way in, in the shapes of the Bot API. */
 import { describe, expect, it } from 'vitest';
-import type { Root } from 'mdast';
 import { toInbound } from '../../../../channels/telegram/receiving/inbound.ts';
-import { MAX_ADDRESS, markedText } from '../../../../channels/telegram/receiving/marked-text.ts';
+import { markedText } from '../../../../channels/telegram/receiving/marked-text.ts';
 import { readRichMessage } from '../../../../channels/telegram/receiving/rich-text.ts';
 import { MAX_RICH_CHARS, toRichMessage } from '../../../../channels/telegram/rich-message.ts';
+import { MAX_ADDRESS } from '../../../../src/lib/markdown/link.ts';
 import { parseMarkdown } from '../../../../src/lib/markdown/markdown.ts';
 
 const BOT = { id: '987654321', name: 'parley_test_bot', commands: new Set(['ask']) };
@@ -85,7 +85,7 @@ const TABLE = [
 ].join('\n');
 
 describe('a rich message on Telegram', () => {
-  const rich = (markdown: string) => toRichMessage(parseMarkdown(markdown) as Root, [])?.message;
+  const rich = (markdown: string) => toRichMessage(parseMarkdown(markdown), [])?.message;
 
   it('is read when it is forwarded, and when it is replied to', () => {
     const blocks = rich('| River | km |\n|---|---|\n| Nile | 6650 |');
