@@ -209,7 +209,7 @@ class Modules extends Foundations {
   readonly outgoing = tools.createOutgoingFiles(this.files, media.fileTypeOf, (file) =>
     this.store.keptFiles.keep(file),
   );
-  readonly followMigration = intake.createFollowChatMigration(this.store.moves, this.channelAccess, this.log);
+  readonly followMigration = intake.createFollowChatMigration(this, this.channelAccess);
   readonly dropSurface = intake.createDropSurface(this.store.surfaces, this, this.networks.labelOf, this.log);
   readonly delivery = delivery.createDelivery({
     ...this.common,

@@ -17,7 +17,6 @@ const file = {
         '-4203': {},
         '-4205': {},
         '-1004206': {},
-        '-4207': {},
         '-4204': { mention: false },
       },
     },
@@ -76,15 +75,6 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
     const replyTo = questionOf(chat, 'cheese')?.id;
     telegram.says(chat, `${NAME} is this true?`, '32', { replyTo });
     expect(JSON.stringify((await fixture().modelCall('is this true?')).body)).toContain('the moon is cheese');
-    await idle(chat);
-  });
-
-  it('gets its answers at their pace while Telegram refuses reactions', async () => {
-    const chat = '-4207';
-    fixture().telegram.failure({ kind: 'status', status: 429, method: 'setMessageReaction', ms: 40_000 });
-    fixture().telegram.says(chat, `${NAME} refused reaction`, '31');
-    await vi.waitFor(() => expect(screen(chat).join()).toContain('refused reaction'), WAIT);
-    expect(fixture().telegram.count('setMessageReaction')).toBeGreaterThan(0);
     await idle(chat);
   });
 

@@ -10,6 +10,8 @@ export const access = {
   'group.hello_mention':
     'Hello! Mention me, reply to one of my messages or send a command, and I will answer. Send {/help} to see what else I can do.',
   'group.hello': 'Hello! I answer every message here. Send {/help} to see what else I can do.',
+  'group.moved':
+    'This group has a new id, {to}. What config.json sets for it under the old id, {from}, applies again once an owner of this bot replaces that id in access.{channel}.groups; until then I answer when someone mentions me.',
   'group.quiet':
     'Bots have triggered {turns} answers here within {within} minutes. For the next {quiet} minutes I will not answer bots in this chat; people still get answers as usual.',
 
