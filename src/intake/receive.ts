@@ -76,7 +76,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     const refusal = isFree ? undefined : refuseContent(message, say);
     if (refusal !== undefined) return await reply(context, message, refusal);
     const rate = rateOf(message, verdict.owner || isFree, limit);
-    if (!rate.allowed) return await reply(context, message, refuseRate(rate, say));
+    if (!rate.allowed) return await reply(context, message, refuseRate(message, rate, say));
     let receipt: Receipt;
     try {
       const planReply = use === undefined ? await changeByReply(context, message, verdict.owner) : undefined;

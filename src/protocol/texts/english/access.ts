@@ -33,6 +33,8 @@ export const access = {
   'refused.too_long': 'That message is too long: I accept up to {most} characters.',
   'refused.too_fast':
     'You are sending messages too fast, so I did not accept this one. Please send it again in {seconds} s.',
+  'refused.too_fast_group':
+    'You are sending messages too fast, so I did not accept this one. Please send it again in {seconds} s. The same is true of any other that comes too fast in the next {quiet} s; I do not answer those one by one.',
   'refused.too_fast_last':
     'You are sending messages too fast, so I did not accept this one. Please send it again in {seconds} s. I will not repeat this until one of your messages is accepted.',
   'refused.tokens': 'You have used your {tokens} tokens for today; the limit resets at {reset} UTC.',
