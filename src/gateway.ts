@@ -206,7 +206,7 @@ class Modules extends Foundations {
   readonly outgoing = tools.createOutgoingFiles(this.files, media.fileTypeOf, (file) =>
     this.store.keptFiles.keep(file),
   );
-  readonly followMigration = intake.createFollowChatMigration(this.store.moves, this.channelAccess, this.log);
+  readonly followMigration = intake.createFollowChatMigration(this, this.channelAccess);
   readonly dropSurface = intake.createDropSurface(this.store.surfaces, this, this.networks.labelOf, this.log);
   readonly delivery = delivery.createDelivery({
     ...this.common,
@@ -421,12 +421,8 @@ class Modules extends Foundations {
     models: this.models,
     boundTo: this.boundTo,
     agent: this.agent,
-    linking: {
-      ...this.networks,
-      isGroupAdmin: intake.groupAdminIn(this.channels),
-      dropSurface: this.dropSurface,
-    },
-    openThread: intake.openThreadIn(this.channels, this.log),
+    linking: { ...this.networks, dropSurface: this.dropSurface },
+    channels: this.channels,
     status: {
       ...this.reports,
       webhooks: () => this.webhooks.waiting(),

@@ -4,6 +4,7 @@ import {
   CHANNEL_TIMING,
   type ChannelTiming,
   editInterval,
+  followUpSetting,
   paceSettings,
   reactionSettings,
 } from '../../src/protocol/channel-settings.ts';
@@ -49,6 +50,7 @@ export const settings = z.strictObject({
       'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
     group: 'the same in a channel of a server',
   }),
+  followUps: followUpSetting('a thread'),
   threads: z
     .strictObject({
       all: z.boolean().default(false).describe('open a thread for each question in a channel of a server'),

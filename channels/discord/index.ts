@@ -13,6 +13,7 @@ import type {
   Channel,
   ChannelDeps,
   ChannelIdentity,
+  EarlierMessage,
   OutboundFile,
   OutboundPart,
   Shard,
@@ -34,6 +35,7 @@ import { Interactions } from './interactions/interactions.ts';
 import { QuestionThreads } from './question-threads.ts';
 import { MutedNotice, questionReactions } from './reactions.ts';
 import { Receiving, type ReceivingParts } from './receiving/receiving.ts';
+import { readThread } from './receiving/thread.ts';
 import { render } from './render.ts';
 import { isReply, Replies } from './replies.ts';
 import { DiscordRest } from './rest.ts';
@@ -61,6 +63,9 @@ export function create(
 ): Channel {
   return new DiscordChannel(config, deps, { ...TIMING, ...timing });
 }
+
+/** Longest wait for Discord to say who the bot is, in milliseconds. */
+const SELF_MS = 5_000;
 
 const User = z.object({ id: z.string(), username: z.string() });
 
@@ -115,6 +120,7 @@ class DiscordChannel implements Channel {
     this.capabilities = usualCapabilities({
       reactsIn: config.reactions,
       answerButtons: config.answerButtons,
+      followUps: config.followUps,
       maxFileBytes: MAX_UPLOAD_BYTES,
       maxLength: MAX_LENGTH,
       rates: {
@@ -138,6 +144,11 @@ class DiscordChannel implements Channel {
       return { id: user.id, name: user.username };
     }
     throw channelUnavailable('Discord did not say whose bot token this is; asking again later.');
+  }
+
+  async before(thread: Place, messageId: string | undefined, limit: number): Promise<EarlierMessage[]> {
+    const botId = this.#botId ?? (await this.#self(AbortSignal.timeout(SELF_MS))).id;
+    return await readThread(this.#rest, botId, channelIdOf(thread), { messageId, limit });
   }
 
   async isAdmin(place: Place, senderId: string): Promise<boolean> {

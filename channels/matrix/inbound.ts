@@ -1,8 +1,10 @@
 /** Converts room events to the gateway's messages. Pure. */
+import type { EarlierMessage } from '../../src/protocol/channel.ts';
 import type { CommandListing } from '../../src/protocol/command.ts';
 import type { Media } from '../../src/protocol/media.ts';
 import { boundQuote, type InboundMessage, type Place, type Quoted } from '../../src/protocol/message.ts';
 import { oneLine } from '../../src/lib/text.ts';
+import { withLinks } from './links.ts';
 import { type RawContent, type RawMessage, readContentUri } from './events.ts';
 
 /** Who the bot is. */
@@ -55,6 +57,13 @@ export function toInbound(message: RawMessage, about: InboundContext): InboundMe
   };
 }
 
+/** A message of a thread. */
+export function toEarlier(message: RawMessage, self: string, senderName: string): EarlierMessage {
+  const { content, sender, event_id: id } = message;
+  const { text, media } = readContent(content, content['m.relates_to']?.['m.in_reply_to'] !== undefined);
+  return { id, senderId: sender, senderName, content: text, media, isOwn: sender === self };
+}
+
 /** Whether a reaction stops the answer below which it appears. */
 export function isStop(key: string): boolean {
   return STOP_REACTIONS.has(withoutVariant(key));
@@ -91,7 +100,7 @@ function readContent(content: RawContent, isReply: boolean): { text: string; med
   const { msgtype, body, url = '', geo_uri: where } = content;
   if (msgtype === 'm.location') return { text: `[location ${oneLine(where ?? body)}]`, media: [] };
   if (msgtype === 'm.sticker') return { text: `[sticker ${oneLine(body)}]`, media: [] };
-  const text = isReply ? withoutFallback(body) : body;
+  const text = withLinks(isReply ? withoutFallback(body) : body, content.formatted_body ?? '');
   if (!isMedia(msgtype)) return { text: msgtype === 'm.emote' ? `* ${text}` : text, media: [] };
   const { filename, info } = content;
   const isCaptioned = filename !== undefined && filename !== body;

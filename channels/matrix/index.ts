@@ -83,6 +83,7 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
       const path = pathOf(CLIENT, 'rooms', place.chatId, 'typing', await self());
       await client.call('PUT', path, { body: { typing: true, timeout: TYPING_SHOWN_MS }, limit: 'typing' });
     },
+    before: async (...range) => (await receiving?.readThread(...range)) ?? [],
     react: async (question, state) => await reactions.show(question, state),
     /** Reads the full state of the room: the content of the event that created it does not say by whom. */
     isAdmin: async (place, senderId) => {
@@ -109,6 +110,7 @@ async function whoAmI(client: MatrixClient): Promise<string> {
 /** A homeserver counts an account's events over all its rooms. */
 function capabilitiesOf({
   reactions,
+  followUps,
   eventsPerSecond,
   accountBurst,
   editIntervalMs,
@@ -116,6 +118,7 @@ function capabilitiesOf({
 }: MatrixConfig) {
   return usualCapabilities({
     reactsIn: reactions,
+    followUps,
     maxFileBytes: MAX_UPLOAD_BYTES,
     maxLength: MAX_LENGTH,
     rates: {

@@ -1,7 +1,12 @@
 /** What the gateway knows about Matrix before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel } from '../../src/protocol/channel.ts';
-import { editInterval, paceSettings, reactionSettings } from '../../src/protocol/channel-settings.ts';
+import {
+  editInterval,
+  followUpSetting,
+  paceSettings,
+  reactionSettings,
+} from '../../src/protocol/channel-settings.ts';
 import { ROOM_ID, USER_ID } from './events.ts';
 
 export const manifest = defineChannel({
@@ -42,6 +47,7 @@ export const manifest = defineChannel({
         'show at a question in a direct chat that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
       group: 'the same in a room of several people; each change is two events, which texts go before',
     }),
+    followUps: followUpSetting('a thread'),
     /** Synapse accepts 0.2 by default; its refusal of a further event reveals the limit, and an account without a limit gets no refusals. */
     eventsPerSecond: paceSettings(
       { least: 0.1, start: 10, most: 20 },

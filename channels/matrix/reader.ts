@@ -1,10 +1,21 @@
 /** Reads a room event: as a message, a button press, or a reaction that stops an answer. */
-import { addressOf, type InboundMessage } from '../../src/protocol/message.ts';
+import { z } from 'zod';
+import type { EarlierMessage } from '../../src/protocol/channel.ts';
+import { addressOf, type InboundMessage, type Place } from '../../src/protocol/message.ts';
 import { toAct } from '../../src/protocol/channel-parts.ts';
 import { sayToPerson } from '../../src/protocol/texts/languages.ts';
-import { contentOfText, type KeptButton, mayPress, namedIn, pressedBy, readButtons } from './content.ts';
-import { type RawEvent, type RawMessage, readMessage, readReaction } from './events.ts';
-import { isStop, replyOf, toInbound } from './inbound.ts';
+import {
+  checkPlace,
+  contentOfText,
+  type KeptButton,
+  mayPress,
+  namedIn,
+  pressedBy,
+  readButtons,
+} from './content.ts';
+import { pathOf, RELATIONS } from './client.ts';
+import { type RawEvent, type RawMessage, readEvents, readMessage, readReaction } from './events.ts';
+import { isStop, replyOf, toEarlier, toInbound } from './inbound.ts';
 import type { Rooms } from './rooms.ts';
 import { shownContent } from './sending.ts';
 import type { ReceivingParts } from './sync.ts';
@@ -12,6 +23,8 @@ import type { ReceivingParts } from './sync.ts';
 /** The key under which the store records that a room was told about its encryption, and for how many milliseconds. */
 const ENCRYPTION_NOTICE = 'matrix_encrypted';
 const ENCRYPTION_NOTICE_MS = 7 * 24 * 3_600_000;
+
+const Relations = z.object({ chunk: z.array(z.unknown()).catch([]) }).catch({ chunk: [] });
 
 export class Reader {
   readonly #parts: ReceivingParts;
@@ -30,6 +43,32 @@ export class Reader {
     if (reaction !== undefined) return await this.#readReaction(roomId, event, reaction);
     const message = readMessage(event);
     return message && (await this.#readMessage(roomId, message));
+  }
+
+  /** The newest `limit` messages of a thread before a message, or until now; oldest first. Throws `ChannelError`. */
+  async readThread(place: Place, messageId: string | undefined, limit: number): Promise<EarlierMessage[]> {
+    checkPlace(place);
+    const { chatId: roomId, threadId = '' } = place;
+    const { client, sending } = this.#parts;
+    // One more than needed: the message itself is among the newest.
+    const query = { dir: 'b', limit: String(limit + 1) };
+    const path = pathOf(RELATIONS, roomId, 'relations', threadId, 'm.thread');
+    const { chunk } = Relations.parse(await client.call('GET', path, { query, limit: 'relations' }));
+    const newestFirst = readEvents(chunk);
+    const earlier = newestFirst.slice(
+      newestFirst.findIndex(({ event_id: id }) => id === messageId) + 1,
+      limit + 1,
+    );
+    const root = earlier.length < limit ? await sending.event(roomId, threadId) : undefined;
+    const events = [...earlier, ...(root === undefined ? [] : [root])].slice(0, limit).toReversed();
+    const messages = events.flatMap((event) => readMessage({ ...event, content: shownContent(event) }) ?? []);
+    const { self } = this.#parts;
+    return await Promise.all(
+      messages.map(async (message) => {
+        const senderName = await this.#rooms.nameOf(roomId, message.sender);
+        return toEarlier(message, self, senderName);
+      }),
+    );
   }
 
   async #readMessage(roomId: string, message: RawMessage): Promise<InboundMessage | undefined> {

@@ -1,6 +1,7 @@
 /** Receiving from `start` to `stop`: one sync after another, each finished once everything in it is committed. */
 import { isRetryable, toGatewayError } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import type { EarlierMessage } from '../../src/protocol/channel.ts';
 import type { InboundMessage } from '../../src/protocol/message.ts';
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { BackgroundWork } from '../../src/lib/async/background.ts';
@@ -8,7 +9,7 @@ import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
 import { forEachConcurrently } from '../../src/lib/async/run-concurrently.ts';
 import { pause, waitAtMost } from '../../src/lib/async/sleep.ts';
-import { errcodeOf } from './client.ts';
+import { CLIENT, errcodeOf, pathOf } from './client.ts';
 import { contentOfText } from './content.ts';
 import {
   isTombstone,
@@ -68,6 +69,11 @@ export class Receiving {
     this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
     if (this.#since === undefined) await this.#syncOnce();
     this.#done = this.#run();
+  }
+
+  /** See `Channel.before`. */
+  async readThread(...range: Parameters<Reader['readThread']>): Promise<EarlierMessage[]> {
+    return await this.#reader.readThread(...range);
   }
 
   /** Never throws. */
@@ -197,6 +203,7 @@ export class Receiving {
     if (messageId !== undefined && isEdit !== true) reactions.arrived({ chatId, messageId });
     try {
       const receipt = await retryWhile(isRetryable, () => receive(message), this.#stop.signal);
+      if (receipt.kind !== 'refused') this.#background.run('matrix_not_marked_read', this.#markRead(message));
       const reply = receipt.kind === 'handled' || receipt.kind === 'refused' ? receipt.reply : undefined;
       if (reply !== undefined) this.#background.run('matrix_reply_failed', this.#reply(message, reply));
     } catch (error) {
@@ -204,6 +211,13 @@ export class Receiving {
       if (failure.retryable || this.#stop.signal.aborted) throw error;
       log.error({ err: failure, chatId: message.chatId }, 'matrix_message_dropped');
     }
+  }
+
+  /** The read receipt that people see at what the bot acts on ("Receipts"). */
+  async #markRead({ chatId, threadId = 'main', messageId }: InboundMessage): Promise<void> {
+    if (messageId === undefined) return;
+    const path = pathOf(CLIENT, 'rooms', chatId, 'receipt', 'm.read', messageId);
+    await this.#parts.client.call('POST', path, { body: { thread_id: threadId }, limit: 'receipt' });
   }
 
   /** Shows the answer to a press where it happened; other replies are deliveries of the gateway. */

@@ -1,5 +1,6 @@
 /** The parts of Slack's Socket Mode data that are read here, checked once; anything else is ignored. Pure. */
 import { z } from 'zod';
+import { blocks } from './cards.ts';
 
 /** Slack ids: people `U…` and `W…`, direct messages `D…`, channels `C…`, older private channels and group messages `G…`. */
 export const USER_ID = /^[UW][0-9A-Z]{2,30}$/;
@@ -25,7 +26,7 @@ const file = z.object({
 });
 export type RawFile = z.infer<typeof file>;
 
-/** A shared message, or one shown for a link (`attachments` of the message). */
+/** A shared message, one shown for a link, or the card of an app (`attachments` of the message). */
 const attachment = z.object({
   text: z.string().optional(),
   fallback: z.string().optional(),
@@ -34,6 +35,14 @@ const attachment = z.object({
   ts: z.union([z.string(), z.number()]).optional(),
   is_share: z.boolean().optional(),
   is_msg_unfurl: z.boolean().optional(),
+  pretext: z.string().optional().catch(undefined),
+  title: z.string().optional().catch(undefined),
+  fields: z
+    .array(z.object({ title: z.string().optional(), value: z.string().optional() }))
+    .optional()
+    .catch(undefined),
+  footer: z.string().optional().catch(undefined),
+  blocks,
 });
 
 const message = z.object({
@@ -50,6 +59,7 @@ const message = z.object({
   edited: z.object({ ts: z.string() }).nullish(),
   files: z.array(file).nullish().catch(undefined),
   attachments: z.array(attachment).nullish().catch(undefined),
+  blocks,
 });
 /** A message as it appears in an event and in the history (the event `message`; `app_mention` has the same fields). */
 export type RawMessage = z.infer<typeof message> & { channel: string };

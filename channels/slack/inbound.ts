@@ -1,5 +1,6 @@
 /** Converts Slack's events to the gateway's messages. Pure. */
 import { kindOfType, toAct } from '../../src/protocol/channel-parts.ts';
+import type { EarlierMessage } from '../../src/protocol/channel.ts';
 import type { CommandListing } from '../../src/protocol/command.ts';
 import {
   boundQuote,
@@ -8,6 +9,7 @@ import {
   type Place,
   type Quoted,
 } from '../../src/protocol/message.ts';
+import { cardText } from './cards.ts';
 import {
   privacyOf,
   type RawCommand,
@@ -47,13 +49,24 @@ export function peopleIn(message: RawMessage): string[] {
   return [...new Set([...(message.user === undefined ? [] : [message.user]), ...mentionedIn(message.text)])];
 }
 
-/** A message that a person wrote; undefined for messages of the bot itself and of Slack. */
+/** A message that a person or another app wrote; undefined for messages of the bot itself and of Slack. */
 export function toInbound(message: RawMessage, self: Self, names: Names): InboundMessage | undefined {
+  return isOwn(message, self) ? undefined : read(message, self, names);
+}
+
+/** A message of a thread; undefined for those of Slack. */
+export function toEarlier(message: RawMessage, self: Self, names: Names): EarlierMessage | undefined {
+  const inbound = read(message, self, names);
+  return inbound && { ...inbound, id: message.ts, isOwn: isOwn(message, self) };
+}
+
+/** Undefined for messages of Slack. */
+function read(message: RawMessage, self: Self, names: Names): InboundMessage | undefined {
   const { channel, ts, user, bot_id: bot } = message;
   const senderId = user ?? bot ?? undefined;
-  if (senderId === undefined || isOwn(message, self) || !WRITTEN.has(message.subtype)) return undefined;
+  if (senderId === undefined || !WRITTEN.has(message.subtype)) return undefined;
   const nameOf = (id: string): string | undefined => names.get(id);
-  const text = readText(withoutName(message.text, self.userId), nameOf);
+  const text = readText(withoutName(textOf(message), self.userId), nameOf);
   const { shared, quoted } = sharedIn(message, nameOf, text === '');
   const place = privacyOf(channel);
   const content = [text, ...shared.map((one) => one.text), textOfFiles(message.files ?? [])].filter(Boolean);
@@ -72,6 +85,13 @@ export function toInbound(message: RawMessage, self: Self, names: Names): Inboun
     place,
     mentioned: place === 'private' || isMeant(message, self),
   };
+}
+
+/** Its text; that of an app may be only in its cards. */
+function textOf({ text, bot_id: bot, attachments, blocks }: RawMessage): string {
+  if (typeof bot !== 'string') return text;
+  const cards = (attachments ?? []).filter((one) => !isShared(one));
+  return [text, cardText(cards, text === '' ? blocks : undefined)].filter(Boolean).join('\n');
 }
 
 /** The edit of a message by its author. */
@@ -172,7 +192,7 @@ function sharedIn(
   isAlone: boolean,
 ): { shared: { text: string; author: string | undefined }[]; quoted?: Quoted | undefined } {
   const all = (attachments ?? [])
-    .filter((one) => one.is_share === true || one.is_msg_unfurl === true)
+    .filter(isShared)
     .map((one) => ({
       text: readText(one.text ?? one.fallback ?? '', nameOf),
       author: one.author_name,
@@ -184,6 +204,10 @@ function sharedIn(
   const by = first.authorId !== undefined && first.authorId === user ? 'sender' : 'other';
   const author = by === 'other' ? first.author : undefined;
   return { shared: [], quoted: boundQuote({ text: first.text, by, media: [], author }) };
+}
+
+function isShared(one: NonNullable<RawMessage['attachments']>[number]): boolean {
+  return one.is_share === true || one.is_msg_unfurl === true;
 }
 
 function mentionedIn(text: string): string[] {

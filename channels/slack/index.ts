@@ -14,6 +14,7 @@ import { SharedClock } from '../../src/lib/clock.ts';
 import { Files, MAX_UPLOAD_BYTES } from './files.ts';
 import type { Self } from './inbound.ts';
 import { isAdministrator, People } from './people.ts';
+import { readThread } from './thread.ts';
 import { Receiving } from './receiving.ts';
 import { render } from './render.ts';
 import { fieldsOf, MAX_LENGTH, Sending } from './sending.ts';
@@ -94,6 +95,7 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
     download: (media, signal) => files.open(media, signal),
     typing: (place) => status.show(place),
     react: (question, state) => reactions.show(question, state),
+    before: async (...range) => await readThread({ api, people, self: await knownSelf() }, ...range),
     isAdmin: async ({ chatId }, senderId) =>
       await isAdministrator(api, chatId, senderId, (await knownSelf()).teamId),
     health: () => {
@@ -121,6 +123,7 @@ async function readSelf(api: SlackApi): Promise<Self> {
 function capabilitiesOf(config: SlackConfig) {
   return usualCapabilities({
     reactsIn: config.reactions,
+    followUps: config.followUps,
     maxFileBytes: MAX_UPLOAD_BYTES,
     maxLength: MAX_LENGTH,
     rates: {

@@ -1,7 +1,12 @@
 /** What the gateway knows about Slack before it loads the channel: its settings, its ids and its secrets. */
 import { z } from 'zod';
 import { defineChannel } from '../../src/protocol/channel.ts';
-import { editInterval, paceSettings, reactionSettings } from '../../src/protocol/channel-settings.ts';
+import {
+  editInterval,
+  followUpSetting,
+  paceSettings,
+  reactionSettings,
+} from '../../src/protocol/channel-settings.ts';
 import { CHAT_ID, privacyOf, USER_ID } from './events.ts';
 
 export const manifest = defineChannel({
@@ -46,6 +51,7 @@ export const manifest = defineChannel({
         'show at a question in a direct message that it waits ⏳, is worked on 👀, was answered ✅ or failed ❌',
       group: 'the same in a channel',
     }),
+    followUps: followUpSetting('a thread'),
     /** `chat.update` is in Tier 3: at least 50 calls per minute in a workspace. */
     editsPerSecond: paceSettings(
       { least: 0.1, start: 0.8, most: 4 },

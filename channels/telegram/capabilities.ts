@@ -9,6 +9,8 @@ import { MAX_LENGTH } from './render.ts';
 const MINUTE_MS = 60_000;
 /** A draft disappears after this time (Bot API `sendMessageDraft`). */
 const DRAFT_MS = 30_000;
+/** Reactions make at most this share of a group's calls. */
+const REACTION_SHARE = 0.25;
 /** One `sendChatAction` shows for this long. */
 const TYPING_MS = 5_000;
 
@@ -22,7 +24,11 @@ export function capabilitiesOf(settings: TelegramConfig): Capabilities {
     maxFileBytes: MAX_UPLOAD_BYTES,
     maxCaption: MAX_CAPTION,
     maxLength: MAX_LENGTH,
-    rates: { callsPerSecond: settings.callsPerSecond, of: ({ chatId }) => rateOf(chatId, settings) },
+    rates: {
+      callsPerSecond: settings.callsPerSecond,
+      of: ({ chatId }) => rateOf(chatId, settings),
+      ofReactions: ({ chatId }) => reactionRateOf(chatId, settings),
+    },
     typingMs: TYPING_MS,
   });
 }
@@ -30,6 +36,14 @@ export function capabilitiesOf(settings: TelegramConfig): Capabilities {
 /** Groups and channels have negative ids. */
 function isGroup(chatId: string): boolean {
   return chatId.startsWith('-');
+}
+
+/** A refused reaction delays no text. Telegram does not say whether it counts them with texts, so they use few of a group's calls. */
+function reactionRateOf(chatId: string, settings: TelegramConfig): PlaceRate {
+  const rate = rateOf(chatId, settings);
+  const { window } = rate;
+  const calls = window === undefined ? 0 : Math.ceil(window.calls * REACTION_SHARE);
+  return { ...rate, key: `reactions ${chatId}`, reserved: 0, window: window && { ...window, calls } };
 }
 
 /** The rate limit of one chat, shared by all its topics. */

@@ -37,6 +37,7 @@ export async function accept(
   // The answer to a repeat is paid for.
   if (refusal !== undefined && !(await context.ledger.wasAccepted(inbound))) return refusal;
   const message = await inThread(context, inbound, options);
+  if (options.retryOf === undefined) await context.threads.enter(message);
   const accepted = await context.ledger.accept({
     message: await withKnownQuote(context.ledger, message),
     address: addressOf(message),

@@ -2,6 +2,7 @@
 import type { AccessPolicy } from '../protocol/access.ts';
 import type { Profile } from '../protocol/agent/profile.ts';
 import type { SubagentStore } from '../protocol/agent/subagents.ts';
+import type { Channel } from '../protocol/channel.ts';
 import type { EventBus, MessageBus } from '../protocol/bus.ts';
 import type { BoundTo, Command, Suggest } from '../protocol/command.ts';
 import type { AskedQuestion } from '../protocol/delivery.ts';
@@ -32,6 +33,7 @@ import type { Say, TextRef } from '../protocol/texts/say.ts';
 import type { Approvals, ApprovalStore } from '../protocol/agent/approvals.ts';
 import type { NamedSessions } from './hook-settings.ts';
 import type { CheckTokenBudget, IntakeLimits } from './limits.ts';
+import type { ThreadTalk } from './thread-talk.ts';
 import type { LabelOf, LinkNetwork } from './surfaces/surface-text.ts';
 
 /** The tables of the intake. Their functions throw only `StoreError`. */
@@ -100,6 +102,7 @@ export interface IntakeOptions {
   bus: MessageBus;
   events: EventBus;
   log: Log;
+  monotonicNow: () => number;
   settings: Settings<{ limits: IntakeLimits } & NamedSessions>;
   accessPolicy: AccessPolicy;
   languages: PersonLanguages;
@@ -114,8 +117,8 @@ export interface IntakeOptions {
       choice: { profileId?: string; model?: string },
     ): Promise<{ model: string; tools: boolean } | undefined>;
   };
-  linking: ChatLinking;
-  openThread: OpenThread;
+  linking: Omit<ChatLinking, 'isGroupAdmin'>;
+  channels: ReadonlyMap<string, Channel>;
   status: StatusReports;
   noteRefusal: NoteRefusal;
   /** Marks a question as waiting. Never throws. */
@@ -124,7 +127,10 @@ export interface IntakeOptions {
 }
 
 /** The same, with what the intake makes of it once. */
-export interface IntakeContext extends IntakeOptions {
+export interface IntakeContext extends Omit<IntakeOptions, 'channels'> {
+  linking: ChatLinking;
+  openThread: OpenThread;
+  threads: ThreadTalk;
   approvals: Approvals;
   checkTokenBudget: CheckTokenBudget;
 }

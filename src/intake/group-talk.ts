@@ -2,14 +2,8 @@
 import type { IntakeContext } from './context.ts';
 import { addressOf, type InboundMessage, parseAddress } from '../protocol/message.ts';
 import type { Receipt } from '../protocol/receive.ts';
-import {
-  BOT_QUIET_MS,
-  BOT_TURNS,
-  BOT_WINDOW_MS,
-  MAX_OBSERVED,
-  MAX_OBSERVED_CHARS,
-} from '../protocol/store/group-chats.ts';
-import { oneLine } from '../lib/text.ts';
+import { BOT_QUIET_MS, BOT_TURNS, BOT_WINDOW_MS, MAX_OBSERVED } from '../protocol/store/group-chats.ts';
+import { observedMessage, observedText } from './observed-message.ts';
 import { type Say, textRef } from '../protocol/texts/say.ts';
 import { type Command, ON_OR_OFF } from '../protocol/command.ts';
 import { GatewayError } from '../protocol/errors.ts';
@@ -29,12 +23,10 @@ export async function observe(
   { store, noteRefusal, log }: IntakeContext,
   message: InboundMessage,
 ): Promise<Receipt> {
-  const { channel, chatId, id, messageId = id, senderName, senderId } = message;
-  const content = observedText(message);
-  if (content === '') return { kind: 'refused', code: 'empty' };
-  const name = senderName ?? `user ${senderId}`;
-  const observed = { id: messageId, senderName: name, content };
-  await store.groupChats.keepObserved({ channel, chatId }, addressOf(message), observed);
+  const { channel, chatId, id, messageId = id, senderId } = message;
+  const observed = observedMessage({ ...message, id: messageId });
+  if (observed.content === '') return { kind: 'refused', code: 'empty' };
+  await store.groupChats.keepObserved({ channel, chatId }, addressOf(message), [observed]);
   log.debug({ channel, chatId }, 'message_observed');
   const detail = 'it was kept for the next one that does';
   noteRefusal({ address: addressOf(message), senderId, code: 'not_mentioned', detail });
@@ -47,13 +39,6 @@ export async function editObserved({ store }: IntakeContext, message: InboundMes
   const content = observedText(message);
   if (messageId === undefined || content === '') return;
   await store.groupChats.editObserved({ channel, chatId }, messageId, content);
-}
-
-/** A message as one line, with its files by kind. */
-function observedText({ content, media, forwarded }: InboundMessage): string {
-  const files = media.map(({ kind }) => `[${kind}]`);
-  const text = oneLine([forwarded === true ? '(forwarded)' : '', content, ...files].join(' '));
-  return text.length <= MAX_OBSERVED_CHARS ? text : `${text.slice(0, MAX_OBSERVED_CHARS)}…`;
 }
 
 /** Refuses a bot's message once bots have caused too many turns; undefined otherwise. Throws only `StoreError`. */

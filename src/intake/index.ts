@@ -12,8 +12,16 @@ import { createNoteMembership } from './membership.ts';
 import { createMemoryCommands } from './memory-commands.ts';
 import { createPlanCommands } from './plans/plan-control.ts';
 import { createReceive } from './receive.ts';
-import { createTryCommands, queueCommand, titleCommand, trustCommand } from './session-commands.ts';
+import {
+  openThreadIn,
+  createTryCommands,
+  queueCommand,
+  titleCommand,
+  trustCommand,
+} from './session-commands.ts';
 import { createSurfaceCommands } from './surfaces/commands.ts';
+import { groupAdminIn } from './surfaces/links.ts';
+import { ThreadTalk } from './thread-talk.ts';
 
 export { createSendSystemMessage } from './accept.ts';
 export { createGatewayApi } from './api/gateway-api.ts';
@@ -24,16 +32,17 @@ export { createPersonLanguages } from './languages.ts';
 export { createLeader } from './leader.ts';
 export { limitsRule } from './limits.ts';
 export { createFollowChatMigration } from './membership.ts';
-export { openThreadIn } from './session-commands.ts';
 export { createFindChat } from './surfaces/find-chat.ts';
-export { groupAdminIn } from './surfaces/links.ts';
 export { createDropSurface, createMirrorQuestion } from './surfaces/tell.ts';
 
 /** Makes the intake: `receive`, the approvals, and the complete list of commands. */
 export function createIntake(options: IntakeOptions): Intake {
-  const { accessPolicy, bus, ledger, log, settings, store } = options;
+  const { accessPolicy, bus, channels, ledger, log, settings, store } = options;
   const context: IntakeContext = {
     ...options,
+    linking: { ...options.linking, isGroupAdmin: groupAdminIn(channels) },
+    openThread: openThreadIn(channels, log),
+    threads: new ThreadTalk(options),
     approvals: createApprovals(store.approvals, store.lanes, bus, log),
     checkTokenBudget: createTokenBudget(() => settings.current().limits.tokensPerDay, store.usage, Date.now),
   };

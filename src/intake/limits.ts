@@ -32,16 +32,18 @@ export type IntakeLimits = z.infer<typeof limitsRule>;
 export const MESSAGE_RATE: IntakeLimits = limitsRule.parse({});
 /** How many refusals in a row a sender reads, one sentence each; the last one says that it is the last. */
 export const REFUSALS_REPORTED = 20;
+/** In a group, a sender reads one refusal in this time, in milliseconds: everyone there sees them, and they use up its calls. */
+export const GROUP_REFUSAL_MS = 10_000;
 /** Most senders remembered; a forgotten one starts with a full bucket. */
 const MAX_SENDERS = 50_000;
 
 /**
- * `giveBack` is for a message that could not be stored and is retried, or that was stored before; `refusals` counts since the last allowed
- * message, including this one.
+ * `giveBack` is for a message that could not be stored and is retried; `refusals` counts since the last allowed
+ * message, including this one; `isRepeat`: one was reported within `GROUP_REFUSAL_MS`.
  */
 export type RateVerdict =
   | { allowed: true; giveBack: () => void }
-  | { allowed: false; retryAfterMs: number; refusals: number };
+  | { allowed: false; retryAfterMs: number; refusals: number; isRepeat: boolean };
 
 /** Counts a message of a sender; `sentAt` is the platform's time in epoch milliseconds. */
 export type RateLimiter = (sender: string, sentAt: number) => RateVerdict;
@@ -73,7 +75,7 @@ function limiterOf(
   const perMs = messagesPerMinute / 60_000;
   // A bucket is full again after this time, so it may be forgotten.
   const fullAfterMs = capacity / perMs;
-  const buckets = new TtlCache<{ tokens: number; at: number; refusals: number }>(
+  const buckets = new TtlCache<{ tokens: number; at: number; refusals: number; reportedAt: number }>(
     fullAfterMs,
     MAX_SENDERS,
     monotonicNow,
@@ -84,16 +86,22 @@ function limiterOf(
       buckets.set(sender, { ...bucket, tokens: Math.min(capacity, bucket.tokens + 1) });
   };
   return (sender, sentAt) => {
-    const bucket = buckets.get(sender) ?? { tokens: capacity, at: sentAt, refusals: 0 };
+    const bucket = buckets.get(sender) ?? {
+      tokens: capacity,
+      at: sentAt,
+      refusals: 0,
+      reportedAt: Number.NEGATIVE_INFINITY,
+    };
     const at = Math.max(sentAt, bucket.at);
     const tokens = Math.min(capacity, bucket.tokens + (at - bucket.at) * perMs);
     if (tokens >= 1) {
-      buckets.set(sender, { tokens: tokens - 1, at, refusals: 0 });
+      buckets.set(sender, { ...bucket, tokens: tokens - 1, at, refusals: 0 });
       return { allowed: true, giveBack: () => giveBack(sender) };
     }
     const refusals = bucket.refusals + 1;
-    buckets.set(sender, { tokens, at, refusals });
-    return { allowed: false, retryAfterMs: Math.ceil((1 - tokens) / perMs), refusals };
+    const isRepeat = at - bucket.reportedAt < GROUP_REFUSAL_MS;
+    buckets.set(sender, { tokens, at, refusals, reportedAt: isRepeat ? bucket.reportedAt : at });
+    return { allowed: false, retryAfterMs: Math.ceil((1 - tokens) / perMs), refusals, isRepeat };
   };
 }
 

@@ -1,9 +1,9 @@
 /** What happens when the bot joins a chat, or can no longer write there. */
 import type { IntakeContext } from './context.ts';
 import type { AccessPolicy, ChannelAccess } from '../protocol/access.ts';
-import type { Log } from '../protocol/log.ts';
 import {
   addressOf,
+  type ChatMigration,
   type ChatMigrationStore,
   type FollowChatMigration,
   type InboundMessage,
@@ -22,6 +22,18 @@ export function createNoteMembership(context: IntakeContext): NoteMembership {
     if (change.change === 'left') await endWork(context, change);
     else if (place === 'group') await greet(context, change);
   };
+}
+
+/** Tells a group that its settings are still those of its old id. */
+async function tellMoved(
+  { languages, ledger, bus }: MigrationDeps,
+  { channel, from, to }: ChatMigration,
+): Promise<void> {
+  const language = await languages.languageOf(addressOf({ channel, chatId: from }));
+  const say = languages.say({ language, channel });
+  const content = say('group.moved', { channel, from, to });
+  const message = { channel, chatId: to, content, media: [], buttons: [] };
+  await deliver({ ledger, bus }, addressOf(message), { ref: `moved:${channel}:${from}:${to}`, message });
 }
 
 /** No one reads the answers of this chat anymore. A session that other chats share continues for them. */
@@ -58,16 +70,26 @@ function sampleOf({ channel, chatId, place, id, byId }: MembershipChange): Inbou
   return { channel, chatId, place, ...base };
 }
 
-/** Makes `FollowChatMigration`. The configuration file keeps the old id, which is logged. */
+interface MigrationDeps extends Pick<IntakeContext, 'ledger' | 'bus' | 'languages' | 'log'> {
+  store: { moves: ChatMigrationStore };
+}
+
+/**
+ * Makes `FollowChatMigration`. The configuration file keeps the old id: that is logged, and the group is told if it has
+ * settings there.
+ */
 export function createFollowChatMigration(
-  store: ChatMigrationStore,
+  deps: MigrationDeps,
   channelAccess: (channel: string) => ChannelAccess | undefined,
-  log: Log,
 ): FollowChatMigration {
+  const { log } = deps;
   return async (move) => {
     const groups = channelAccess(move.channel)?.groups ?? {};
-    const listed = Object.hasOwn(groups, move.from);
-    if (!(await store.moveChat(move, listed))) return;
+    const settings = Object.hasOwn(groups, move.from) ? groups[move.from] : undefined;
+    const listed = settings !== undefined;
+    // Before the move, which a repeat does not make again; the notice is queued once.
+    if (settings?.mention === false || settings?.observe === true) await tellMoved(deps, move);
+    if (!(await deps.store.moves.moveChat(move, listed))) return;
     log.info(move, 'chat_migrated');
     if (listed) {
       const remedy = `Replace the old id in access.${move.channel}.groups of config.json.`;

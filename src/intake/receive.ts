@@ -1,4 +1,5 @@
 /** `receive`: refuses what is not allowed in, acts at once on buttons and commands, and commits every other message. */
+import type { Verdict } from '../protocol/access.ts';
 import { type Command, missingScope } from '../protocol/command.ts';
 import { GatewayError, readerOf, StoreError, toGatewayError, wordError } from '../protocol/errors.ts';
 import {
@@ -51,7 +52,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
   return async function receive(raw, options = {}) {
     const cleaned = { ...raw, content: cleanText(raw.content) };
     const [verdict, language] = await Promise.all([
-      context.accessPolicy.authorize(cleaned, options.caller),
+      authorize(context, cleaned, options),
       context.languages.languageOf(userIdOf(raw), raw.language),
     ]);
     const message = { ...cleaned, language };
@@ -77,7 +78,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     const refusal = isFree ? undefined : refuseContent(message, say);
     if (refusal !== undefined) return await reply(context, message, refusal);
     const rate = await rateOf(context, message, verdict.owner || isFree, limit);
-    if (!rate.allowed) return await reply(context, message, refuseRate(rate, say));
+    if (!rate.allowed) return await reply(context, message, refuseRate(message, rate, say));
     let receipt: Receipt;
     try {
       const planReply = use === undefined ? await changeByReply(context, message, verdict.owner) : undefined;
@@ -95,6 +96,19 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     if (receipt.kind === 'duplicate') rate.giveBack();
     return await reply(context, message, receipt);
   };
+}
+
+/** The person who asked in a thread need not name the bot again while no one else writes there. */
+async function authorize(
+  { accessPolicy, threads }: IntakeContext,
+  message: InboundMessage,
+  { caller }: ReceiveOptions,
+): Promise<Verdict> {
+  const verdict = await accessPolicy.authorize(message, caller);
+  const isUnnamed =
+    verdict.kind === 'observe' || (verdict.kind === 'deny' && verdict.why === 'not_mentioned');
+  if (!isUnnamed || !(await threads.isFollowUp(message))) return verdict;
+  return await accessPolicy.authorize({ ...message, mentioned: true }, caller);
 }
 
 /** A bot's text is not a command, and it gets no text except its answer: another bot would reply to it. */

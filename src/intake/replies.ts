@@ -13,7 +13,7 @@ import {
 import type { Receipt } from '../protocol/receive.ts';
 import type { Say } from '../protocol/texts/say.ts';
 import { GatewayError, wordError } from '../protocol/errors.ts';
-import { type RateVerdict, REFUSALS_REPORTED } from './limits.ts';
+import { GROUP_REFUSAL_MS, type RateVerdict, REFUSALS_REPORTED } from './limits.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import type { MessageBus } from '../protocol/bus.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
@@ -54,10 +54,21 @@ export function refuseSender(verdict: Exclude<Verdict, { kind: 'allow' | 'observ
     : { kind: 'refused', code, reply: say.text(text), ...reason };
 }
 
-/** Refuses a sender who writes too fast. */
-export function refuseRate(rate: Extract<RateVerdict, { allowed: false }>, say: Say): Refusal {
-  if (rate.refusals > REFUSALS_REPORTED) return { kind: 'refused', code: 'rate_limited' };
+/** Refuses a sender who writes too fast; a group reads that once for several messages. */
+export function refuseRate(
+  { place, placeholder, answeredInPlace }: InboundMessage,
+  rate: Extract<RateVerdict, { allowed: false }>,
+  say: Say,
+): Refusal {
+  // A command is answered where it was given.
+  const isOpen = place === 'group' && placeholder === undefined && answeredInPlace !== true;
+  if (rate.refusals > REFUSALS_REPORTED || (isOpen && rate.isRepeat))
+    return { kind: 'refused', code: 'rate_limited' };
   const seconds = Math.ceil(rate.retryAfterMs / 1_000);
+  if (isOpen) {
+    const reply = say('refused.too_fast_group', { seconds, quiet: GROUP_REFUSAL_MS / 1_000 });
+    return { kind: 'refused', code: 'rate_limited', reply };
+  }
   const key = rate.refusals === REFUSALS_REPORTED ? 'refused.too_fast_last' : 'refused.too_fast';
   return { kind: 'refused', code: 'rate_limited', reply: say(key, { seconds }) };
 }

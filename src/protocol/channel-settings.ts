@@ -24,6 +24,16 @@ export function reactionSettings(descriptions: { private: string; group: string 
 /** In which chats questions get them. */
 export type ReactionSettings = z.infer<ReturnType<typeof reactionSettings>>;
 
+/** Whether the person who asked need not name the bot again; `where` is a thread as the network calls it. */
+export function followUpSetting(where: string) {
+  return z
+    .boolean()
+    .default(true)
+    .describe(
+      `in ${where} where the bot has answered, whoever asked need not name it again until someone else writes`,
+    );
+}
+
 /** How many calls per second a whole bot makes: at first, and at most. Neither may be set below `least`. */
 export function paceSettings(
   { least = 1, start, most }: { least?: number; start: number; most: number },
@@ -47,6 +57,8 @@ export interface ShowingSettings {
   editIntervalMs: number;
   burst: number;
   reactions: ReactionSettings;
+  /** In Telegram, whose bots cannot read back, absent. */
+  followUps?: boolean;
 }
 
 /** Clocks and waits of a channel, in milliseconds. */

@@ -31,6 +31,8 @@ export interface Capabilities {
   buttons: boolean;
   /** A button can copy a text for the person who presses it. Absent = it cannot. */
   copyButtons?: boolean | undefined;
+  /** In a thread where the bot has answered, the person who asked need not name it again while no one else writes there. Absent = they must. */
+  followUps?: boolean | undefined;
   /** Answers have their own buttons: Stop while they are written, Regenerate once they are complete. Absent = none. */
   answerButtons?: boolean | undefined;
   media: boolean;
@@ -118,6 +120,16 @@ export const DEAD_INTERVAL_MS = 3_600_000;
 /** The state of a question, as a reaction to it; `none` removes the reaction. */
 export type QuestionState = 'waiting' | 'working' | 'done' | 'failed' | 'none';
 
+/** A message of a thread; `isOwn`: this bot wrote it. */
+export interface EarlierMessage extends Pick<
+  InboundMessage,
+  'senderId' | 'senderName' | 'content' | 'media' | 'forwarded'
+> {
+  /** As in `InboundMessage.messageId`. */
+  id: string;
+  isOwn: boolean;
+}
+
 /** An adapter to one network. Methods throw only `ChannelError`. */
 export interface Channel {
   readonly name: string;
@@ -178,6 +190,11 @@ export interface Channel {
   react?(question: AskedQuestion, state: QuestionState): Promise<void>;
   /** A new thread of a chat; undefined if it has none, `no_right` if the bot may not. Throws `ChannelError`. */
   openThread?(chat: Place, name: string): Promise<Place | 'no_right' | undefined>;
+  /**
+   * What was written in a thread of a group before a message, or until now: the newest `limit` messages, oldest first,
+   * the bot's own among them. Throws `ChannelError`.
+   */
+  before?(thread: Place, messageId: string | undefined, limit: number): Promise<EarlierMessage[]>;
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
   health(): ChannelHealth;

@@ -275,6 +275,7 @@ export function channelContract(
       expect(channel.name).toBe(name);
       const has = (['edit', 'delete', 'typing'] as const).map((name) => channel[name] !== undefined);
       expect([capabilities.edit, capabilities.delete, capabilities.typing]).toEqual(has);
+      expect(channel.before !== undefined || capabilities.followUps !== true).toBe(true);
       expect(channel.removeButtons !== undefined).toBe(capabilities.answerButtons === true);
       expect(requires('sendsFile')).toBe(channel.download !== undefined);
       expect(requires('group')).toBe(channel.isAdmin !== undefined);

@@ -1,6 +1,11 @@
 /** The bucket of one sender, on a clock that the test controls. */
 import { describe, expect, it } from 'vitest';
-import { createRateLimiter, MESSAGE_RATE, REFUSALS_REPORTED } from '../../src/intake/limits.ts';
+import {
+  createRateLimiter,
+  GROUP_REFUSAL_MS,
+  MESSAGE_RATE,
+  REFUSALS_REPORTED,
+} from '../../src/intake/limits.ts';
 
 const { messagesAtOnce: BURST, messagesPerMinute: MESSAGES_PER_MINUTE } = MESSAGE_RATE;
 
@@ -36,6 +41,18 @@ describe('the rate of one sender', () => {
     clock.ms += 60_000 / MESSAGES_PER_MINUTE;
     expect(limit('telegram:1').allowed).toBe(true);
     expect(limit('telegram:1')).toMatchObject({ refusals: 1 });
+  });
+
+  it(`names refusals within ${GROUP_REFUSAL_MS} ms of a reported one as repeats`, () => {
+    const { limitAt } = limiterAt();
+    for (let n = 0; n < BURST; n += 1) limitAt('telegram:1', 0);
+    const isRepeat = [0, 0, 5_999]
+      .map((at) => limitAt('telegram:1', at))
+      .map((rate) => !rate.allowed && rate.isRepeat);
+    expect(isRepeat).toEqual([false, true, true]);
+    limitAt('telegram:1', GROUP_REFUSAL_MS - 1);
+    expect(limitAt('telegram:1', GROUP_REFUSAL_MS - 1)).toMatchObject({ isRepeat: true });
+    expect(limitAt('telegram:1', GROUP_REFUSAL_MS)).toMatchObject({ isRepeat: false });
   });
 
   it('follows the limits it is given', () => {

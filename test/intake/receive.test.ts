@@ -159,6 +159,19 @@ describeStore('a message at the api', (databases) => {
     expect(hints).toHaveLength(1);
   });
 
+  it('is refused once in a group for several that are too fast, and each time where it is answered in place', async () => {
+    const store = await databases.open();
+    const { receive } = intakeOf(store);
+    const group = { place: 'group' as const, chatId: '-50', content: '/status' };
+    for (let n = 0; n < MESSAGE_RATE.messagesAtOnce; n += 1) await receive(inbound(`c${n}`, group));
+    const before = (await queued(store)).length;
+    for (const id of ['f1', 'f2', 'f3', 'f4']) await receive(inbound(id, group));
+    const texts = (await queued(store)).slice(before);
+    expect(texts).toEqual([expect.stringMatching(/too fast.*in the next 10 s/)]);
+    const inPlace = await receive(inbound('f5', { ...group, placeholder: { id: '@original' } }));
+    expect(inPlace).toMatchObject({ reply: expect.stringContaining('too fast') });
+  });
+
   it('is never too fast from an owner, who can always act', async () => {
     const { receive } = intakeOf(await databases.open(), { kind: 'allow', owner: true });
     for (let n = 0; n < 3 * MESSAGE_RATE.messagesAtOnce; n += 1)

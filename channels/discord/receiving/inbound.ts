@@ -1,7 +1,9 @@
 /** Converts Discord's events to the gateway's messages; ignores anything malformed. Pure. */
 import { ChannelType, MessageReferenceType, MessageType } from 'discord.js';
 import { z } from 'zod';
+import type { EarlierMessage } from '../../../src/protocol/channel.ts';
 import type { InboundMessage, Place } from '../../../src/protocol/message.ts';
+import { textOfCards } from './cards.ts';
 import {
   Enclosures,
   mediaOf,
@@ -9,6 +11,7 @@ import {
   Person,
   quotedOf,
   Referenced,
+  Snapshot,
   Snowflake,
   textOfEnclosures,
   withNames,
@@ -58,14 +61,6 @@ export function readChannel(answer: unknown): ChannelKind | undefined {
   return { ...kind, parentId: data.parent_id ?? undefined, ownerId: data.owner_id ?? undefined };
 }
 
-/** What Discord keeps of a forwarded message: its author is not included. */
-const Snapshot = z.object({
-  message: z.object({
-    content: z.string().default(''),
-    mentions: z.array(Person).default([]),
-    ...Enclosures.shape,
-  }),
-});
 const RawMessage = z.object({
   id: Snowflake,
   channel_id: Snowflake,
@@ -147,7 +142,7 @@ export function toInbound(
   const isSticker =
     texts.every((text) => text === '') &&
     parts.some((part) => part.sticker_items?.length !== undefined && part.sticker_items.length > 0);
-  const enclosed = parts.map((part) => textOfEnclosures(part, isSticker));
+  const enclosed = [...parts.map((part) => textOfEnclosures(part, isSticker)), ...cardsOf(message)];
   const of = { channelId: message.channel_id, messageId: message.id };
   return {
     id: message.id,
@@ -187,12 +182,34 @@ export function placeOf(channelId: string, parentId: string | undefined): Place 
   return { channel: 'discord', chatId: parentId, threadId: channelId };
 }
 
-/** All text of a message, including that of its stickers, polls and forwarded messages, with names in place of ids. */
+/** Embeds of people's own messages are previews of links, which others wrote. */
+function cardsOf(message: RawMessage): string[] {
+  const forwarded = (message.message_snapshots ?? []).map((snapshot) => snapshot.message);
+  return [...(isByBot(message) ? [message] : []), ...forwarded].map(textOfCards);
+}
+
+/** A message of a thread; undefined for notices of Discord. */
+export function toEarlier(message: RawMessage, botId: string): EarlierMessage | undefined {
+  const { author, type } = message;
+  const isOwn = author.id === botId;
+  if (!isOwn && !WRITTEN.includes(type)) return undefined;
+  const of = { channelId: message.channel_id, messageId: message.id };
+  return {
+    id: message.id,
+    senderId: author.id,
+    senderName: nameOf(author),
+    content: textOf(message),
+    media: mediaOf(message, of),
+    forwarded: (message.message_snapshots ?? []).length > 0,
+    isOwn,
+  };
+}
+
+/** All text of a message, including that of its stickers, polls, cards and forwarded messages, with names in place of ids. */
 export function textOf(message: RawMessage): string {
   const parts = [message, ...(message.message_snapshots ?? []).map((snapshot) => snapshot.message)];
-  return [...parts.map(withNames), ...parts.map((part) => textOfEnclosures(part, false))]
-    .filter(Boolean)
-    .join('\n');
+  const enclosed = parts.map((part) => textOfEnclosures(part, false));
+  return [...parts.map(withNames), ...enclosed, ...cardsOf(message)].filter(Boolean).join('\n');
 }
 
 function withoutBotName(message: RawMessage, { botId, roleId }: Reader): RawMessage {

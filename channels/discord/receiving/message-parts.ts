@@ -6,6 +6,7 @@ import type { Media } from '../../../src/protocol/media.ts';
 import { boundQuote, type Quoted } from '../../../src/protocol/message.ts';
 import { oneLine } from '../../../src/lib/text.ts';
 import { SNOWFLAKE } from '../config.ts';
+import { Cards, textOfCards } from './cards.ts';
 
 export const Snowflake = z.string().regex(SNOWFLAKE);
 
@@ -14,19 +15,6 @@ export const Person = z.object({
   username: z.string().optional(),
   global_name: z.string().nullish(),
   bot: z.boolean().optional(),
-});
-
-/** A message replied to. A part with an unknown form is left out: the message that quotes it must be answered. */
-export const Referenced = z.object({
-  author: Person,
-  webhook_id: z.unknown().optional(),
-  content: z.string().catch(''),
-  timestamp: z.string().optional().catch(undefined),
-  mentions: z.array(Person).catch([]),
-  attachments: z
-    .array(z.object({ filename: z.string().optional(), content_type: z.string().nullish() }))
-    .catch([]),
-  message_snapshots: z.unknown().optional(),
 });
 
 export const Attachment = z.object({
@@ -42,6 +30,7 @@ export type Attachment = z.infer<typeof Attachment>;
 
 /** The parts of a message, or of a forwarded one, that are read here. A part with an unknown form is left out. */
 export const Enclosures = z.object({
+  ...Cards.shape,
   attachments: z.array(Attachment).default([]),
   flags: z.number().optional(),
   sticker_items: z
@@ -57,6 +46,29 @@ export const Enclosures = z.object({
     .catch(undefined),
 });
 type Enclosures = z.infer<typeof Enclosures>;
+
+/** What Discord keeps of a forwarded message: its author is not included. */
+export const Snapshot = z.object({
+  message: z.object({
+    content: z.string().default(''),
+    mentions: z.array(Person).default([]),
+    ...Enclosures.shape,
+  }),
+});
+
+/** A message replied to. A part with an unknown form is left out: the message that quotes it must be answered. */
+export const Referenced = z.object({
+  author: Person,
+  webhook_id: z.unknown().optional(),
+  content: z.string().catch(''),
+  timestamp: z.string().optional().catch(undefined),
+  mentions: z.array(Person).catch([]),
+  attachments: z
+    .array(z.object({ filename: z.string().optional(), content_type: z.string().nullish() }))
+    .catch([]),
+  message_snapshots: z.array(Snapshot).nullish().catch([]),
+  ...Cards.shape,
+});
 
 /** The file that Discord's apps create for a text that is too long for a message. */
 const LONG_TEXT = 'message.txt';
@@ -76,7 +88,10 @@ export interface FileReference {
 }
 
 /** The files of a message; their references name the message, because links to files expire. */
-export function mediaOf({ attachments, flags = 0 }: Enclosures, of?: MessagePlace): Media[] {
+export function mediaOf(
+  { attachments, flags = 0 }: Pick<Enclosures, 'attachments' | 'flags'>,
+  of?: MessagePlace,
+): Media[] {
   const isVoice = (flags & MessageFlags.IsVoiceMessage) !== 0;
   return attachments.map((attachment) => {
     const { url, filename, content_type: type, size, duration_secs: seconds } = attachment;
@@ -128,17 +143,33 @@ export function quotedOf(
   senderId: string,
 ): Quoted | undefined {
   if (referenced === null || referenced === undefined) return undefined;
-  const { author, webhook_id: webhook, message_snapshots: forwarded, timestamp, attachments } = referenced;
+  const { author, webhook_id: webhook, message_snapshots: snapshots, timestamp, attachments } = referenced;
+  const forwarded = (snapshots ?? []).map(({ message }) => message);
+  // Elsewhere an embed is the preview of a link.
+  const hasCards = author.id !== botId && (webhook !== undefined || author.bot === true);
+  const lines = [
+    withNames(referenced),
+    hasCards ? textOfCards(referenced) : '',
+    ...forwarded.map(textOfForwarded),
+  ];
+  const files = [...attachments, ...forwarded.flatMap((one) => one.attachments)];
   const parts = {
-    text: withNames(referenced),
-    media: attachments.map((one) => ({ kind: kindOfType(one.content_type), name: one.filename })),
+    text: lines.filter(Boolean).join('\n'),
+    media: files.map((one) => ({ kind: kindOfType(one.content_type), name: one.filename })),
   };
-  const isPlain = webhook === undefined && (forwarded === undefined || forwarded === null);
+  const isPlain = webhook === undefined && (snapshots === undefined || snapshots === null);
   if (isPlain && author.id === botId) {
     return boundQuote({ ...parts, by: 'bot', sentAt: Date.parse(timestamp ?? '') || undefined });
   }
   if (isPlain && author.id === senderId) return boundQuote({ ...parts, by: 'sender' });
   return boundQuote({ ...parts, by: 'other', author: nameOf(author) });
+}
+
+/** All text of a forwarded message. */
+function textOfForwarded(message: z.infer<typeof Snapshot>['message']): string {
+  return [withNames(message), textOfEnclosures(message, true), textOfCards(message)]
+    .filter(Boolean)
+    .join('\n');
 }
 
 /** The text with names in place of people's ids. */

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import type { Media } from '../../../src/protocol/media.ts';
 import { boundQuote, type Quoted } from '../../../src/protocol/message.ts';
 import { oneLine } from '../../../src/lib/text.ts';
-import { forwardOrigin, person, type TelegramMessage, type TelegramPress } from './update.ts';
+import { markedText } from './marked-text.ts';
+import { readRichMessage } from './rich-text.ts';
+import { entities, forwardOrigin, person, type TelegramMessage, type TelegramPress } from './update.ts';
 
 /** The gateway's kinds of files, by Telegram's fields. Telegram sends an animation as a document as well. */
 const KINDS: readonly [Quoted['media'][number]['kind'], keyof typeof files][] = [
@@ -91,6 +93,8 @@ const UNREADABLE = {
 } as const;
 
 function unreadableOf(message: TelegramMessage): Enclosure | undefined {
+  const richText = readRichMessage(message.rich_message);
+  if (richText !== undefined) return { text: richText };
   for (const field of ['story', 'giveaway', 'paid_media', 'rich_message'] as const)
     if (message[field] !== undefined) return { text: `[${UNREADABLE[field]}, which I cannot read]` };
   return undefined;
@@ -124,6 +128,9 @@ const quotable = z.object({
   date: z.number().optional().catch(undefined),
   text,
   caption: text,
+  entities,
+  caption_entities: entities,
+  rich_message: z.unknown().optional(),
   sticker: z.object({ emoji: text }).optional().catch(undefined),
   ...files,
   photo: files.photo.optional().catch(undefined),
@@ -131,7 +138,7 @@ const quotable = z.object({
 
 const external = quotable.extend({ origin: forwardOrigin.optional() });
 
-const selectedPart = z.object({ text: z.string() });
+const selectedPart = z.object({ text: z.string(), entities });
 
 /** The quote of what a message from `sender` replies to, or of the selected part; undefined for none. Never throws. */
 export function quotedOf(
@@ -141,7 +148,8 @@ export function quotedOf(
   botId: string,
   sender: string,
 ): Quoted | undefined {
-  const part = selectedPart.safeParse(selection).data?.text;
+  const selected = selectedPart.safeParse(selection).data;
+  const part = selected && markedText(selected.text, selected.entities ?? []);
   const foreign = external.safeParse(externalReply).data;
   // No matter who wrote it, a message of another chat is not part of this conversation.
   if (foreign !== undefined)
@@ -169,11 +177,15 @@ export function nameOf(someone: TelegramPress['from']): string | undefined {
 }
 
 function partsOf(message: z.infer<typeof quotable>, part: string | undefined) {
-  const { sticker } = message;
+  const { sticker, text: ownText, caption } = message;
+  const shown =
+    ownText === undefined
+      ? caption && markedText(caption, message.caption_entities ?? [])
+      : markedText(ownText, message.entities ?? []);
   const placeholder = sticker === undefined ? '' : `[sticker ${sticker.emoji ?? ''}]`;
   const media = KINDS.flatMap(([kind, field]) => {
     const file = message[field];
     return file === undefined || isAnimation(field, message) ? [] : [{ kind, name: file.file_name }];
   });
-  return { text: part ?? message.text ?? message.caption ?? placeholder, media };
+  return { text: part ?? shown ?? readRichMessage(message.rich_message) ?? placeholder, media };
 }

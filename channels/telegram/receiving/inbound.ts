@@ -3,6 +3,7 @@ import { toAct } from '../../../src/protocol/channel-parts.ts';
 import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
 import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
 import { enclosureOf, mediaOf, nameOf, quotedOf } from './content.ts';
+import { markedText } from './marked-text.ts';
 import {
   type TelegramDraftStop,
   type TelegramEntity,
@@ -77,7 +78,7 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   if (text === '' && media.length === 0 && !enclosure) return ignored('without text or file', message);
   const entities = message.entities ?? message.caption_entities ?? [];
   const place = chat.type === 'private' ? 'private' : 'group';
-  const { content, isCalled } = withoutBotName(text, entities, bot);
+  const { content, isCalled } = withoutBotName(markedText(text, entities), entities, bot);
   const [, command] = /^\/([a-z0-9_]+)(?:\s|$)/i.exec(content) ?? [];
   const isCommand = command !== undefined && bot.commands.has(command.toLowerCase());
   if (edited && (isCommand || (message.text ?? message.caption) === undefined))
@@ -251,10 +252,14 @@ function threadOf(message: NonNullable<TelegramPress['message']>): string | unde
   return message.chat.is_forum === true ? GENERAL_TOPIC : undefined;
 }
 
-/** The message replied to; in a topic every message replies to the one that opened it, which does not count. */
+/**
+ * The message replied to; in a topic every message replies to the one that opened it, which does not count. In a
+ * supergroup without topics, a reply also has a thread: that of the first message in its chain of replies.
+ */
 function repliedTo(message: TelegramMessage): TelegramMessage['reply_to_message'] {
-  const { reply_to_message: target, message_thread_id: thread } = message;
-  return target?.message_id === thread ? undefined : target;
+  const { reply_to_message: target, message_thread_id: thread, is_topic_message: isInTopic } = message;
+  const opensTopic = isInTopic === true && target?.message_id === thread;
+  return opensTopic || target?.forum_topic_created !== undefined ? undefined : target;
 }
 
 /** `/stop@this_bot` becomes `/stop`; a command for another bot keeps its name, so that it does not run here. */

@@ -23,11 +23,15 @@ const entity = z.object({
   type: z.string(),
   offset: z.int().min(0),
   length: z.int().min(0),
+  /** Of a `text_link`. */
+  url: z.string().optional().catch(undefined),
+  /** Of a `pre`. */
+  language: z.string().optional().catch(undefined),
   user: person.optional(),
 });
 
-/** Entities only mark mentions and commands: if one is invalid, the text is read without them. */
-const entities = z.array(entity).optional().catch(undefined);
+/** If one is invalid, the text is read without any. */
+export const entities = z.array(entity).optional().catch(undefined);
 
 const title = z.object({ title: z.string().optional() });
 

@@ -11,10 +11,15 @@ export const BOT_TURNS = 20;
 export const BOT_WINDOW_MS = 5 * 60_000;
 export const BOT_QUIET_MS = 10 * 60_000;
 
-/** A group message that did not name the bot; its text is one line. */
+/** A message that others wrote in a group, not to the bot; its text is one line. */
 export interface ObservedMessage {
   senderName: string;
   content: string;
+}
+
+/** `id` is the platform's for it in its chat. */
+export interface IdentifiedMessage extends ObservedMessage {
+  id: string;
 }
 
 /** Turns caused by bots in a chat, at epoch milliseconds, and until when it is quiet, from the message `id` on. */
@@ -49,8 +54,8 @@ export interface GroupChatStore {
   observes(chat: GroupChat): Promise<boolean | undefined>;
   /** Stores the choice; switching it off deletes what was kept of the chat. */
   setObserving(chat: GroupChat, on: boolean): Promise<void>;
-  /** Keeps a message for the next turn of the session behind the address; `id` is the platform's for it in that chat. */
-  keepObserved(chat: GroupChat, address: Address, message: ObservedMessage & { id: string }): Promise<void>;
+  /** Keeps messages, oldest first, for the next turn of the session behind the address; one that is kept already stays as it is. */
+  keepObserved(chat: GroupChat, address: Address, messages: readonly IdentifiedMessage[]): Promise<void>;
   editObserved(chat: GroupChat, id: string, content: string): Promise<void>;
   removeObserved(chat: GroupChat, ids: readonly string[]): Promise<void>;
   admitBot(chat: GroupChat, id: string): Promise<BotVerdict>;

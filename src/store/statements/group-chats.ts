@@ -4,6 +4,7 @@ import {
   type BotVerdict,
   type GroupChat,
   type GroupChatStore,
+  type IdentifiedMessage,
   judgeBot,
   MAX_OBSERVED,
 } from '../../protocol/store/group-chats.ts';
@@ -23,15 +24,11 @@ export function createGroupChats(database: Database): GroupChatStore {
         return row?.observe ?? undefined;
       }),
     setObserving: (chat, on) => database.transaction((sql) => setObserving(sql, cleanChat(chat), on)),
-    keepObserved: (chat, address, message) =>
-      database.run((sql) =>
-        keep(sql, cleanChat(chat), {
-          address: cleanText(address),
-          id: messageKey(chat, message.id),
-          senderName: cleanText(message.senderName),
-          content: cleanText(message.content),
-        }),
-      ),
+    keepObserved: (chat, address, messages) =>
+      database.run((sql) => {
+        const all = messages.map(({ id, ...message }) => ({ id: messageKey(chat, id), ...message }));
+        return keep(sql, cleanChat(chat), cleanText(address), all);
+      }),
     editObserved: (chat, id, content) =>
       database.run(async (sql) => {
         const { channel, chatId } = cleanChat(chat);
@@ -68,23 +65,26 @@ async function setObserving(sql: Sql, { channel, chatId }: GroupChat, on: boolea
   if (!on) await sql`delete from observed where channel = ${channel} and chat_id = ${chatId}`;
 }
 
-/** The row's place between the turns is the lane's tail: the next accepted message gets the seq after it. */
+/** The place of the rows between the turns is the lane's tail: the next accepted message gets the seq after it. */
 async function keep(
   sql: Sql,
   { channel, chatId }: GroupChat,
-  { address, id, senderName, content }: { address: string; id: string; senderName: string; content: string },
+  address: string,
+  messages: readonly IdentifiedMessage[],
 ): Promise<void> {
   await sql`
     with target as (select coalesce((select session from address where key = ${address}), ${address}) as session),
     kept as (
       insert into observed (session, message_id, channel, chat_id, after_seq, sender_name, content)
-      select session, ${id}, ${channel}, ${chatId},
-        coalesce((select tail from lane where key = 'in:' || session), 0), ${senderName}, ${content}
-      from target on conflict (session, message_id) do nothing returning id)
+      select session, one ->> 'id', ${channel}, ${chatId},
+        coalesce((select tail from lane where key = 'in:' || session), 0), one ->> 'senderName', one ->> 'content'
+      from target, jsonb_array_elements(${cleanJson(messages)}::jsonb) with ordinality as said(one, n)
+      order by n on conflict (session, message_id) do nothing returning id)
     delete from observed where session = (select session from target) and exists (select from kept)
       and id <= (
         select id from observed where session = (select session from target)
-        order by id desc offset ${MAX_OBSERVED - 1} limit 1)`;
+        order by id desc
+        offset greatest(${MAX_OBSERVED} - (select count(*) from kept), 0) limit 1)`;
 }
 
 /** One at a time per chat: the row is locked while the verdict is determined. */

@@ -101,11 +101,9 @@ const VECTORS: readonly Vector[] = [
     betweenTurns: async ({ store, texts, chat: { chatId = '' } }) => {
       const chat = { channel: 'telegram', chatId };
       for (const [n, content] of texts.entries()) {
-        await store.groupChats.keepObserved(chat, `telegram:${chatId}`, {
-          id: `o${n}`,
-          senderName: 'Eve',
-          content,
-        });
+        await store.groupChats.keepObserved(chat, `telegram:${chatId}`, [
+          { id: `o${n}`, senderName: 'Eve', content },
+        ]);
       }
     },
   },

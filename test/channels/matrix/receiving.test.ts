@@ -40,6 +40,33 @@ describe('a room', () => {
     ]);
   });
 
+  it('shows that the bot has read what it acts on, in its thread', async () => {
+    const { server } = setup;
+    const room = server.rooms.room(person('Ada'));
+    await setup.start();
+    const first = server.says(room, 'one', person('Ada'));
+    const second = server.says(room, 'two', person('Ada'), { thread: first.event_id });
+    await vi.waitFor(() => expect(server.rooms.read).toEqual([first.event_id, second.event_id]), WAIT);
+    setup.verdict = async () => ({ kind: 'refused', code: 'denied' });
+    server.says(room, 'three', person('Ada'));
+    await received(3);
+    expect(server.rooms.read).toHaveLength(2);
+  });
+
+  it('keeps the addresses behind words, and the words of mentions', async () => {
+    const { server } = setup;
+    const room = server.rooms.room(person('Ada'));
+    await setup.start();
+    const more = {
+      format: 'org.matrix.custom.html',
+      formatted_body:
+        '<a href="https://matrix.to/#/@bob:x">Bob</a>, see <a href="https://a.example/?x=1&amp;y=2"><b>the docs</b></a> of https://b.example',
+    };
+    server.says(room, 'Bob, see the docs of https://b.example', person('Ada'), { more });
+    const [message] = await received(1);
+    expect(message?.content).toBe('Bob, see [the docs](https://a.example/?x=1&y=2) of https://b.example');
+  });
+
   it('gives people the names that they have there, even after a change', async () => {
     const room = setup.server.rooms.room(person('Ada'));
     await setup.start();

@@ -27,7 +27,7 @@ export function messageJson(message: FakeMessage): object {
     ...(reply === undefined
       ? {}
       : {
-          message_reference: { type: 0, channel_id: message.channelId, message_id: reply.id },
+          message_reference: { type: 0, channel_id: reply.channelId, message_id: reply.id },
           referenced_message: messageJson(reply),
         }),
     ...(forwards === undefined

@@ -173,7 +173,10 @@ function history({ platform, ids: [channelId = ''], query }: Call): object {
   if (!(limit >= 1 && limit <= 100))
     throw invalidForm('limit', 'NUMBER_TYPE_MAX', 'int value should be less than or equal to 100.');
   const after = BigInt(query.get('after') ?? 0);
-  const visible = (platform.messages.get(channelId) ?? []).filter((message) => message.onlyFor === undefined);
+  const before = query.get('before');
+  const visible = (platform.messages.get(channelId) ?? []).filter(
+    (message) => message.onlyFor === undefined && (before === null || BigInt(message.id) < BigInt(before)),
+  );
   const later = visible.filter((message) => BigInt(message.id) > after);
   const page = query.has('after') ? later.slice(0, limit) : later.slice(-limit);
   return page.toReversed().map(messageJson);

@@ -56,7 +56,7 @@ export function openThread(
   message.flags |= FLAG_HAS_THREAD;
   const parent = platform.channel(message.channelId);
   const thread = platform.addThread(parent, { id: message.id, ownerId: by.id, name });
-  platform.add(thread.id, by, '', { type: THREAD_STARTER });
+  platform.add(thread.id, by, '', { type: THREAD_STARTER, replyTo: message });
   return thread;
 }
 

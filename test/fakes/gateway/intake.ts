@@ -8,6 +8,7 @@ import type {
   IntakeOptions,
   StatusReports,
 } from '../../../src/intake/context.ts';
+import { ThreadTalk } from '../../../src/intake/thread-talk.ts';
 import { limitsRule } from '../../../src/intake/limits.ts';
 import { silentLog, type TestStore } from '../../database.ts';
 import { partial } from '../partial.ts';
@@ -39,7 +40,8 @@ export function intakeOptions(store: TestStore, change: Partial<IntakeOptions> =
     boundTo: () => undefined,
     agent: { classifyStep: () => 'safe', modelOf: async () => ({ model: 'm', tools: true }) },
     linking: partial(),
-    openThread: async () => undefined,
+    channels: new Map(),
+    monotonicNow: () => performance.now(),
     status: partial<StatusReports>({
       profileErrors: () => [],
       mcp: () => [],
@@ -59,6 +61,9 @@ export function intakeContext(store: TestStore, change: Partial<IntakeContext> =
   const options = intakeOptions(store, change);
   return {
     ...options,
+    linking: partial(),
+    openThread: async () => undefined,
+    threads: new ThreadTalk(options),
     approvals: createApprovals(store.approvals, store.lanes, options.bus, silentLog),
     checkTokenBudget: async () => undefined,
     ...change,

@@ -233,7 +233,7 @@ export class FakeHomeserver {
       const contentType = request.headers['content-type'] ?? '';
       return route.answer({
         rooms: this.rooms,
-        parts: match.slice(1).map((part) => decodeURIComponent(part)),
+        parts: match.slice(1).flatMap((part) => (part === undefined ? [] : decodeURIComponent(part))),
         query: url.searchParams,
         body: contentType === 'application/json' ? JSON.parse(bytes.toString('utf8')) : undefined,
         bytes,

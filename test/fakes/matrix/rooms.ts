@@ -62,6 +62,8 @@ export class Rooms {
   readonly people = new Map<string, FakePerson>();
   /** Bytes by media id. */
   readonly media = new Map<string, { bytes: Buffer; mimeType: string; name: string }>();
+  /** Events that the bot has marked as read. */
+  readonly read: string[] = [];
   /** The newest position. */
   position = 0;
   readonly #now: () => number;

@@ -105,12 +105,13 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: 'GET',
-    path: /^\/_matrix\/client\/v1\/rooms\/([^/]+)\/relations\/([^/]+)\/([^/]+)\/([^/]+)$/,
+    path: /^\/_matrix\/client\/v1\/rooms\/([^/]+)\/relations\/([^/]+)\/([^/]+)(?:\/([^/]+))?$/,
     answer({ rooms, parts: [roomId = '', about, kind, type], query }) {
       const room = roomOf(rooms, roomId);
       const all = room.events.filter((event) => {
         const relation = relationOf(event.content);
-        return event.type === type && relation['rel_type'] === kind && relation['event_id'] === about;
+        const isOfType = type === undefined || event.type === type;
+        return isOfType && relation['rel_type'] === kind && relation['event_id'] === about;
       });
       const newest = all.toReversed().slice(0, Number(query.get('limit') ?? 5));
       return { chunk: newest.map((event) => rooms.shown(room, event)) };
@@ -199,6 +200,21 @@ export const ROUTES: readonly Route[] = [
       if (userId !== rooms.bot.id) throw new Refusal(403, 'M_FORBIDDEN');
       z.strictObject({ typing: z.literal(true), timeout: z.int().positive() }).parse(body);
       typing(roomId);
+      return {};
+    },
+  },
+  {
+    method: 'POST',
+    path: new RegExp(`${V3}/rooms/([^/]+)/receipt/m\\.read/([^/]+)$`),
+    answer({ rooms, parts: [roomId = '', eventId = ''], body }) {
+      const room = roomOf(rooms, roomId);
+      const { thread_id: thread } = z.strictObject({ thread_id: z.string() }).parse(body);
+      const event = room.events.find(({ event_id }) => event_id === eventId);
+      if (event === undefined) throw new Refusal(404, 'M_NOT_FOUND');
+      const root =
+        relationOf(event.content)['rel_type'] === 'm.thread' ? relationOf(event.content)['event_id'] : 'main';
+      if (thread !== root) throw new Refusal(400, 'M_INVALID_PARAM');
+      rooms.read.push(eventId);
       return {};
     },
   },

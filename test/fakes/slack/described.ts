@@ -26,7 +26,8 @@ export function describePerson({ teamId }: Workspace, person: FakePerson, withLo
 
 /** A message as events and histories show it. */
 export function shown(message: FakeMessage, root = '', withMetadata = false): Record<string, unknown> {
-  const { ts, user, botId, subtype, text, blocks, threadTs, metadata, files, editedAt } = message;
+  const { ts, user, botId, subtype, text, blocks, attachments, threadTs, metadata, files, editedAt } =
+    message;
   return {
     type: 'message',
     ts,
@@ -35,6 +36,7 @@ export function shown(message: FakeMessage, root = '', withMetadata = false): Re
     ...(subtype !== undefined && { subtype }),
     ...(botId !== undefined && { bot_id: botId }),
     ...(blocks !== undefined && { blocks }),
+    ...(attachments !== undefined && { attachments }),
     ...(threadTs !== undefined && { thread_ts: threadTs }),
     ...(editedAt !== undefined && { edited: { user, ts: editedAt } }),
     ...(files.length > 0 && { files: files.map((file) => describeFile(file, root)) }),

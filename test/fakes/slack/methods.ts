@@ -254,7 +254,8 @@ function page(messages: readonly FakeMessage[], args: Record<string, unknown>): 
   if (!(limit >= 1 && limit <= 999)) throw new Refusal('invalid_limit');
   const oldest = Number(args['oldest'] ?? 0);
   const from = Number(args['cursor'] ?? 0);
-  const range = messages.filter(({ ts }) => Number(ts) > oldest);
+  const latest = Number(args['latest'] ?? Number.POSITIVE_INFINITY);
+  const range = messages.filter(({ ts }) => Number(ts) > oldest && Number(ts) < latest);
   const some = range.slice(from, from + limit);
   const isMore = from + limit < range.length;
   return {

@@ -104,12 +104,9 @@ export class FakeSlack {
       ...(person.botId !== undefined && { botId: person.botId }),
       ...(given.length > 0 && { subtype: 'file_share' }),
       ...(threadTs !== undefined && { threadTs }),
+      ...(attachments !== undefined && { attachments }),
     });
-    this.#event({
-      ...shown(message, this.root),
-      ...this.#placeIn(chat, message),
-      ...(attachments && { attachments }),
-    });
+    this.#event({ ...shown(message, this.root), ...this.#placeIn(chat, message) });
     return message;
   }
 

@@ -30,6 +30,8 @@ export interface FakeMessage {
   subtype?: string;
   text: string;
   blocks?: unknown[];
+  /** Shared messages, and the cards of apps. */
+  attachments?: object[];
   threadTs?: string;
   metadata?: { event_type: string; event_payload: Record<string, unknown> };
   files: FakeFile[];

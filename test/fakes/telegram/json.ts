@@ -47,10 +47,27 @@ export function personMessage(
     from: { id: Number(from), is_bot: false, first_name: `Person ${from}`, language_code: 'en' },
     text: message.text,
     ...(entities.length > 0 ? { entities } : {}),
-    ...(threadId === undefined ? {} : { message_thread_id: threadId, is_topic_message: true }),
+    ...threadJson(chat, threadId, replyTo),
     ...(answered ? { reply_to_message: { ...senderOf(answered), ...plainJson(chat, answered) } } : {}),
     ...fields,
   };
+}
+
+/**
+ * A message's thread. In a supergroup, a reply outside of topics has one as well: the first message of its chain of
+ * replies, without `is_topic_message` (westacks/telebot#135, tdlib/telegram-bot-api#447).
+ */
+function threadJson(chat: FakeChat, threadId?: number, replyTo?: number): Record<string, unknown> {
+  if (threadId !== undefined) return { message_thread_id: threadId, is_topic_message: true };
+  if (replyTo === undefined || chat.type !== 'supergroup') return {};
+  let root = replyTo;
+  for (
+    let next = chat.messages.get(root)?.replyTo;
+    next !== undefined;
+    next = chat.messages.get(root)?.replyTo
+  )
+    root = next;
+  return { message_thread_id: root };
 }
 
 const BOT_SENDER = { id: 987_654_321, is_bot: true, first_name: 'Parley' };
@@ -73,8 +90,6 @@ export function botMessage(
     ...plainJson(chat, message),
     from: { ...bot, is_bot: true, first_name: 'Parley' },
     ...(message.entities.length > 0 ? { entities: message.entities } : {}),
-    ...(message.threadId === undefined
-      ? {}
-      : { message_thread_id: message.threadId, is_topic_message: true }),
+    ...threadJson(chat, message.threadId, message.replyTo),
   };
 }

@@ -11,7 +11,14 @@ const file = {
   access: {
     telegram: {
       allow: FRIENDS,
-      groups: { '-4201': {}, '-4202': {}, '-4203': {}, '-4205': {}, '-4204': { mention: false } },
+      groups: {
+        '-4201': {},
+        '-4202': {},
+        '-4203': {},
+        '-4205': {},
+        '-1004206': {},
+        '-4204': { mention: false },
+      },
     },
     owners: { telegram: [OWNER] },
   },
@@ -58,6 +65,16 @@ describeGateway('A Telegram group', { telegram: true, file }, (fixture) => {
     expect(read).toContain('King Arthur sat at a round table.');
     expect(read).toContain('King Lear is next');
     expect(read).not.toMatch(/: K\\n/);
+    await idle(chat);
+  });
+
+  it('lets the bot read what a question replies to, also in a supergroup', async () => {
+    const chat = '-1004206';
+    const { telegram } = fixture();
+    telegram.says(chat, 'the moon is cheese', '31');
+    const replyTo = questionOf(chat, 'cheese')?.id;
+    telegram.says(chat, `${NAME} is this true?`, '32', { replyTo });
+    expect(JSON.stringify((await fixture().modelCall('is this true?')).body)).toContain('the moon is cheese');
     await idle(chat);
   });
 

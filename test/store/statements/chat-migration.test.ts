@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { createFollowChatMigration } from '../../../src/intake/membership.ts';
 import { describeStore, type TestStore } from '../../database.ts';
+import { intakeContext } from '../../fakes/gateway/intake.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 import { keepDue } from '../../schedule/scenario.ts';
 import { request } from '../requests.ts';
@@ -48,7 +49,8 @@ describeStore('a chat that moves', (databases) => {
     const store = await databases.open();
     const lines: string[] = [];
     const rules = { dm: 'pairing' as const, allow: [], owners: [], groups: { '-50': { mention: false } } };
-    const follow = createFollowChatMigration(store.moves, () => rules, testLog(lines));
+    const deps = { ...intakeContext(store), store, log: testLog(lines) };
+    const follow = createFollowChatMigration(deps, () => rules);
     await follow(MOVE);
     await follow(MOVE);
     expect(await store.access.hasGrant('telegram', 'group', '-1005000')).toBe(true);

@@ -42,7 +42,7 @@ describe('bots in a chat', () => {
 
 describeStore('a group', (databases) => {
   const keep = (store: TestStore, id: string, content = id) =>
-    store.groupChats.keepObserved(CHAT, 'telegram:-50', { id, senderName: 'Bo', content });
+    store.groupChats.keepObserved(CHAT, 'telegram:-50', [{ id, senderName: 'Bo', content }]);
   const kept = async (store: TestStore): Promise<string[]> => {
     const rows = await store.sql<{ content: string }[]>`select content from observed order by id`;
     return rows.map(({ content }) => content);
@@ -70,17 +70,32 @@ describeStore('a group', (databases) => {
     expect(await kept(store)).toEqual([]);
   });
 
+  it(`keeps many at once in their order, and no more than ${MAX_OBSERVED}`, async () => {
+    const store = await databases.open();
+    await keep(store, 'm1');
+    const said = (from: number, count: number) =>
+      Array.from({ length: count }, (_, n) => ({
+        id: `m${from + n}`,
+        senderName: 'Bo',
+        content: `m${from + n}`,
+      }));
+    await store.groupChats.keepObserved(CHAT, 'telegram:-50', said(0, 3));
+    expect(await kept(store)).toEqual(['m1', 'm0', 'm2']);
+    await store.groupChats.keepObserved(CHAT, 'telegram:-50', said(10, MAX_OBSERVED - 1));
+    expect(await kept(store)).toEqual(['m2', ...said(10, MAX_OBSERVED - 1).map(({ id }) => id)]);
+    await store.groupChats.keepObserved(CHAT, 'telegram:-50', []);
+    expect(await kept(store)).toHaveLength(MAX_OBSERVED);
+  });
+
   it('reads the newest text of a message that was edited, and forgets one that was deleted', async () => {
     const store = await databases.open();
     const other = { channel: 'telegram', chatId: '-51' };
     await keep(store, '1', 'King');
     await keep(store, '2', 'gone soon');
     // A second chat of the same session numbers its messages alike.
-    await store.groupChats.keepObserved(other, 'telegram:-50', {
-      id: '1',
-      senderName: 'Bo',
-      content: 'Queen',
-    });
+    await store.groupChats.keepObserved(other, 'telegram:-50', [
+      { id: '1', senderName: 'Bo', content: 'Queen' },
+    ]);
     await store.groupChats.editObserved(CHAT, '1', 'King Arthur');
     await store.groupChats.editObserved(CHAT, '9', 'never kept');
     await store.groupChats.removeObserved(CHAT, ['2', '9']);

@@ -38,7 +38,9 @@ describeStore('a turn read on acceptance', (databases) => {
     const store = await databases.open();
     const node = await store.lanes.register('reads ahead', LEASE_MS);
     const group = { channel: 'telegram', chatId: '42' };
-    await store.groupChats.keepObserved(group, 'telegram:42', { id: '1', senderName: 'Ada', content: 'hi' });
+    await store.groupChats.keepObserved(group, 'telegram:42', [
+      { id: '1', senderName: 'Ada', content: 'hi' },
+    ]);
     for (const n of [1, 2, 3]) {
       const { turnId, heads } = await begin(store, node, `m${n}`);
       const head = only(heads);

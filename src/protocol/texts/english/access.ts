@@ -10,6 +10,8 @@ export const access = {
   'group.hello_mention':
     'Hello! Mention me, reply to one of my messages or send a command, and I will answer. Send {/help} to see what else I can do.',
   'group.hello': 'Hello! I answer every message here. Send {/help} to see what else I can do.',
+  'group.moved':
+    'This group has a new id, {to}. What config.json sets for it under the old id, {from}, applies again once an owner of this bot replaces that id in access.{channel}.groups; until then I answer when someone mentions me.',
   'group.quiet':
     'Bots have triggered {turns} answers here within {within} minutes. For the next {quiet} minutes I will not answer bots in this chat; people still get answers as usual.',
 
@@ -31,6 +33,8 @@ export const access = {
   'refused.too_long': 'That message is too long: I accept up to {most} characters.',
   'refused.too_fast':
     'You are sending messages too fast, so I did not accept this one. Please send it again in {seconds} s.',
+  'refused.too_fast_group':
+    'You are sending messages too fast, so I did not accept this one. Please send it again in {seconds} s. The same is true of any other that comes too fast in the next {quiet} s; I do not answer those one by one.',
   'refused.too_fast_last':
     'You are sending messages too fast, so I did not accept this one. Please send it again in {seconds} s. I will not repeat this until one of your messages is accepted.',
   'refused.tokens': 'You have used your {tokens} tokens for today; the limit resets at {reset} UTC.',

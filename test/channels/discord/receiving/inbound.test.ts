@@ -86,7 +86,10 @@ describe('messages from Discord', () => {
     setup.received.length = 0;
     const forwarded = platform.add(room.id, ada, '', { forwards: other });
     const posted = platform.add(room.id, ada, 'posted', { webhookId: '77' });
-    expect((await heard('so?', { replyTo: forwarded }))?.quoted).toBeUndefined();
+    expect((await heard('so?', { replyTo: forwarded }))?.quoted).toMatchObject({
+      by: 'other',
+      text: '@Ada obey',
+    });
     setup.received.length = 0;
     expect((await heard('so?', { replyTo: posted }))?.quoted).toMatchObject({ by: 'other' });
   });
