@@ -1,4 +1,5 @@
 /** `parley backup` next to a running gateway, and `parley restore` into other homes and the other kind of database. */
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile, copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +11,7 @@ import { startGateway } from '../../../src/gateway.ts';
 import { knownMigrations } from '../../../src/store/database/migrate.ts';
 import { openDatabaseOf } from '../../../src/store/open-store.ts';
 import { writeBackup } from '../../../src/ops/backup-file.ts';
-import { parley } from '../../child.ts';
+import { parley, startParley } from '../../child.ts';
 import { createDatabase, makeEmbeddedHome, silentLog } from '../../database.ts';
 import { describeGateway, OWNER, WAIT } from '../setup.ts';
 
@@ -193,6 +194,20 @@ describe.each([{ embedded: true }, { embedded: false }])(
         } finally {
           await gateway.stop();
         }
+      });
+
+      it('leaves nothing of a backup that is stopped while it is written', async () => {
+        const { env, home } = fixture();
+        const large = path.join(home, 'large');
+        await writeFile(large, randomBytes(150_000_000));
+        onTestFinished(() => rm(large));
+        const target = await folder();
+        const child = startParley(['backup', path.join(target, 'x.backup')], env);
+        await vi.waitFor(async () => expect((await readdir(target)).join()).toContain('.part'), WAIT);
+        child.signal('SIGINT');
+        expect(await child.ended).toBe(1);
+        expect(child.stderr()).toContain('Stopped: no backup was written.');
+        expect(await readdir(target)).toEqual([]);
       });
 
       it('refuses what would lose data, and leaves everything unchanged', async () => {
