@@ -4,6 +4,7 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../config.ts';
 import { ConfigError, toGatewayError } from '../protocol/errors.ts';
+import { homeOf } from '../launch/default-home.js';
 import { foreignPlaces, placesOf } from '../security/index.ts';
 
 /** `<VARIABLE>_FILE` of a secret names a file that contains it, as Docker and systemd pass secrets. */
@@ -14,7 +15,7 @@ const MAX_SECRET = 10_000;
 
 /** Where `parley init` writes variables, and where they are read after those of the working folder. */
 export function homeEnvFile(environment: Environment): string {
-  return path.join(path.resolve(environment['GATEWAY_HOME'] || './.parley'), '.env');
+  return path.join(homeOf(environment), '.env');
 }
 
 /**
