@@ -31,6 +31,8 @@ if (machines !== undefined) {
 
 /** Runs the program in this process. */
 async function runHere() {
+  const { closeInherited } = await import('./launch/inherited.js');
+  closeInherited();
   const { compileCacheFolder } = await import('./launch/compile-cache.js');
   const { homeOf } = await import('./launch/default-home.js');
   const folder = compileCacheFolder(path.join(ROOT, 'node_modules'), homeOf(process.env));
