@@ -152,10 +152,8 @@ class Modules extends Foundations {
     stopNotifier: this.events.stopNotifier,
   });
   readonly meters = ops.createMeters(packageFile.version, workerRestarts());
-  readonly ledger = intake.bindTurns(
-    ops.meterUsage(this.store.ledger, this.meters.usage),
-    () => this.now().bindings,
-  );
+  readonly meteredLedger = ops.meterUsage(this.store.ledger, this.meters.usage);
+  readonly ledger = intake.bindTurns(this.meteredLedger, () => this.now().bindings);
 
   // What is noted about turns, and about messages that do not become turns.
   readonly prices = () => this.now().prices;

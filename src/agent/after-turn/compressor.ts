@@ -46,14 +46,11 @@ export function createCompressor(
   monotonicNow: () => number = () => performance.now(),
 ): Compressor {
   const coolingDown = new TtlCache<true>(COOLDOWN_MS, MAX_COOLING_DOWN, monotonicNow);
-
   const compacted = new TtlCache<Compacted>(COMPACTED_MS, MAX_COMPACTED, monotonicNow);
 
-  /**
-   * The event of a compression; undefined when there was none. If the model was asked in vain, the session is paused. Rejects
-   * only with the signal's reason.
-   */
-  const compress = async (turn: CompressedTurn, signal: AbortSignal): Promise<EventBody | undefined> => {
+  /** The event of a compression, if there was one. After a failure the session pauses. Rejects only with the signal's reason. */
+  const compress = async (turn: CompressedTurn, signal: AbortSignal): Promise<readonly EventBody[]> => {
+    if (coolingDown.get(turn.sessionKey) === true) return [];
     const log = shared.log.child({ sessionKey: turn.sessionKey });
     try {
       const outcome = await compressOnce(shared, turn, signal);
@@ -61,25 +58,23 @@ export function createCompressor(
         const { compacted: record, before, after } = outcome;
         log.info({ before, after }, 'context_compressed');
         compacted.set(turn.sessionKey, record);
-        return { type: 'context_compressed', before, after };
+        return [{ type: 'context_compressed', before, after }];
       }
       log.debug({ reason: outcome.refused }, 'context_not_compressed');
-      if (!outcome.asked) return undefined;
+      if (!outcome.asked) return [];
     } catch (error) {
       signal.throwIfAborted();
       log.warn({ err: toGatewayError(error) }, 'compression_failed');
     }
     coolingDown.set(turn.sessionKey, true);
-    return undefined;
+    return [];
   };
 
   const afterTurn = async (turn: EndedTurn, signal: AbortSignal): Promise<readonly EventBody[]> => {
-    const isWhole = isAnswered(turn.reason) || turn.reason === 'max_iterations';
-    if (!isWhole || coolingDown.get(turn.sessionKey) === true) return [];
+    if (!isAnswered(turn.reason) && turn.reason !== 'max_iterations') return [];
     const budget = await budgetFor(shared, turn, signal);
     if (budget === undefined || !shouldCompressAfterTurn(turn.profile, turn.size, budget)) return [];
-    const event = await compress(turn, signal);
-    return event === undefined ? [] : [event];
+    return await compress(turn, signal);
   };
 
   return {
@@ -90,10 +85,9 @@ export function createCompressor(
       if (budget === undefined || !exceedsThreshold(turn.profile, contextSize(turn), budget)) return;
       if (running !== undefined) await untilAborted(running, turn.signal);
       else {
-        if (coolingDown.get(turn.sessionKey) === true) return;
-        const event = await compress(turn, turn.signal);
-        if (event === undefined) return;
-        emit(event);
+        const events = await compress(turn, turn.signal);
+        if (events.length === 0) return;
+        events.forEach(emit);
       }
       await rereadHistory(shared, turn);
     },

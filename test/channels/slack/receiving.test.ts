@@ -231,7 +231,7 @@ describe('what was said while no one was listening', () => {
     known(`slack:${channel.id}:1700000000.000100`, `slack:${channel.id}:${root.ts}`);
     await restart(() => void setup.slack.says(channel, 'missed', ada, { threadTs: root.ts }));
     await vi.waitFor(() => expect(setup.contents).toContain('missed'), WAIT);
-    expect(wordedHealth(setup.channel).detail).toContain('missed in one chat');
+    expect(wordedHealth(setup.channel).detail).toContain('missed messages of one chat');
   });
 
   it.each([2 * HOUR_MS, -2 * HOUR_MS])(

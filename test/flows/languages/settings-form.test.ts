@@ -39,7 +39,7 @@ describePage('the form of the settings', (tab) => {
     const shown = await formIn(options);
     expect(shown).toContain('Grenzen limits');
     expect(shown).toContain('Nachrichten, die ein Token in der Minute schicken darf');
-    expect(shown).toContain('Was in einem Eintrag stehen kann');
+    expect(shown).toContain('Felder eines Eintrags');
     expect(shown).toContain('Art des Servers: ollama, oder openai für jeden, der OpenAIs API spricht');
     expect(inEnglish(shown)).toEqual([]);
     const isWide = await tab.page

@@ -13,7 +13,7 @@ import { needs } from '../../runs/needs.ts';
 const LAUNCH = path.join(import.meta.dirname, '../../../src/launch.js');
 /** A first start creates a database. */
 const START = { timeout: 60_000, interval: 50 };
-const LINK = /Sign-in link (works once, for ten minutes): {2}(http:\S+)/;
+const LINK = /Sign-in link \(works once, for ten minutes\): {2}(http:\S+)/;
 
 describePage('parley init', (tab) => {
   let home = '';

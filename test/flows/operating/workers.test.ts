@@ -131,7 +131,7 @@ describe.each(['embedded', 'postgres'] as const)('two workers on %s', (kind) => 
       const ended = once(terminal, 'close');
       const link = await vi.waitFor(() => {
         const found =
-          /2 workers\)\s+Sign-in link (works once, for ten minutes): {2}(http:\S+)\/#code=([\w-]+)/.exec(
+          /2 workers\)\s+Sign-in link \(works once, for ten minutes\): {2}(http:\S+)\/#code=([\w-]+)/.exec(
             shown,
           );
         if (found === null) throw new Error(shown);

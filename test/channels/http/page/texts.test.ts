@@ -59,7 +59,7 @@ describe('the texts of the page', () => {
     expect(modelProblem(down, english)).toBe(down.detail);
     const replaced = [{ model: 'a', reason: 'cannot be reached', instead: 'b' }];
     const degraded = { state: 'degraded', detail: 'a; b answers', missing: ['c'], replaced } as const;
-    expect(modelProblem(degraded, german)).toContain('a: b antwortet');
+    expect(modelProblem(degraded, german)).toContain('a: stattdessen antwortet b');
     expect(modelProblem({ state: 'degraded' }, english)).toBeUndefined();
     expect(modelProblem({ state: 'up' }, german)).toBeUndefined();
   });
