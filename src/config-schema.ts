@@ -38,8 +38,10 @@ export const gatewayEnvironment = z.object({
   GATEWAY_HOME: z
     .string()
     .min(1)
-    .default('./.parley')
-    .describe('folder for all data: `config.json`, database, workspaces, profiles'),
+    .optional()
+    .describe(
+      'folder for all data: `config.json`, database, workspaces, profiles; unset = `.parley` in the working folder where that exists, else `~/.parley`',
+    ),
   GATEWAY_TOKEN: ownToken
     .optional()
     .describe(

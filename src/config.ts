@@ -26,6 +26,7 @@ import { bindingErrors, configureHooks, type Hook } from './intake/index.ts';
 import { configureWebhooks, type Webhook } from './delivery/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { configureServers, type ModelServer, presentProviders } from './providers/servers.ts';
+import { homeOf } from './launch/default-home.js';
 import { databaseUrlOf, homePermissions, linkWarnings, natsSecrets } from './security/index.ts';
 import {
   byPlace,
@@ -89,7 +90,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where `config.json` is. */
 export function configFile(environment: Environment): string {
-  return path.join(path.resolve(environment['GATEWAY_HOME'] || './.parley'), 'config.json');
+  return path.join(homeOf(environment), 'config.json');
 }
 
 /**

@@ -31,11 +31,11 @@ if (machines !== undefined) {
 
 /** Runs the program in this process. */
 async function runHere() {
+  const { closeInherited } = await import('./launch/inherited.js');
+  closeInherited();
   const { compileCacheFolder } = await import('./launch/compile-cache.js');
-  const folder = compileCacheFolder(
-    path.join(ROOT, 'node_modules'),
-    process.env['GATEWAY_HOME'] || './.parley',
-  );
+  const { homeOf } = await import('./launch/default-home.js');
+  const folder = compileCacheFolder(path.join(ROOT, 'node_modules'), homeOf(process.env));
   if (folder !== undefined) nodeModule.enableCompileCache?.(folder);
   // Every text begins commands with it, so it is set before anything else is loaded.
   const { commandOfProcess } = await import('./launch/command-here.js');

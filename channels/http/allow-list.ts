@@ -35,7 +35,7 @@ const SENT_ONCE = new Set([
   'x-session-id',
 ]);
 
-/** Throws `HttpError` 421 for another host, 403 for another origin, 400 for a repeated header. */
+/** Throws `HttpError` 421 for another host, 403 for another origin, 400 for a repeated header, 401 for a session in a header. */
 export function checkHeaders(incoming: IncomingMessage, list: AllowList): void {
   const names = new Set<string>();
   for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
@@ -45,7 +45,12 @@ export function checkHeaders(incoming: IncomingMessage, list: AllowList): void {
       throw new HttpError(400, 'repeated_header', `The header ${name} was sent twice.`, { param: name });
     names.add(name);
   }
-  const { host, origin } = incoming.headers;
+  const { host, origin, authorization = '' } = incoming.headers;
+  // Written here, for a cookie and a ticket, and never accepted from outside: a stolen cookie is no token.
+  if (/^session\b/i.test(authorization.trim())) {
+    const text = 'Send a token in "Authorization: Bearer …": sessions belong to browsers that signed in.';
+    throw new HttpError(401, 'invalid_api_key', text, { param: 'authorization' });
+  }
   if (!list.hosts.has((host ?? '').toLowerCase())) {
     const message =
       'This gateway does not answer to that Host. Add it to channels.http.allowedHosts in config.json, exactly as it is sent.';

@@ -37,6 +37,8 @@ export interface BackupOptions {
 export interface BackupDeps {
   log: Log;
   progress?: StartProgress;
+  /** Gives up a backup; what was written of it is removed. */
+  signal?: AbortSignal;
 }
 
 /** Reads the arguments. Throws `GatewayError('usage')`. */
@@ -68,7 +70,11 @@ export async function backupCommand(
   const size: BackupSize = { rows: 0, files: 0 };
   try {
     const rows = dumpDatabase(database.place);
-    await writeBackup(file, counted(backupRecords(home, rows, new Date()), size), { passphrase });
+    const records = counted(backupRecords(home, rows, new Date()), size);
+    await writeBackup(file, records, { passphrase, signal: deps.signal });
+  } catch (error) {
+    if (deps.signal?.aborted !== true) throw error;
+    throw new GatewayError('aborted', 'Stopped: no backup was written.', { cause: error });
   } finally {
     await database.close();
   }

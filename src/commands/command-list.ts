@@ -182,7 +182,7 @@ ${lines.join('\n')}
   --version                       print the version
   <command> --help                explain one command
 
-Settings come from the environment and from config.json in GATEWAY_HOME (default ./.parley); docs/configuration.md lists them.
+Settings come from the environment and from config.json in GATEWAY_HOME (default ~/.parley); docs/configuration.md lists them.
 ${END}`;
 }
 

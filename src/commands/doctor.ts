@@ -25,6 +25,7 @@ import {
 } from '../ops/doctor/machine.ts';
 import { modelFindings, omissionFindings } from '../ops/doctor/model.ts';
 import { openModelServers } from '../providers/index.ts';
+import { homeOf } from '../launch/default-home.js';
 import { openPlaces } from '../security/index.ts';
 import { makeHome, holderOf, inspectDatabase } from '../store/index.ts';
 import { sandboxProblem } from '../tools/index.ts';
@@ -55,7 +56,7 @@ export async function doctorCommand(
 /** All findings, in the order in which a person would correct them. */
 async function examine(environment: Environment): Promise<Finding[]> {
   const { config, problems } = checkConfig(environment);
-  const home = path.resolve(environment['GATEWAY_HOME'] || './.parley');
+  const home = homeOf(environment);
   // A home that cannot be read is a separate finding below.
   const holder = existsSync(home) ? await holderOf(home).catch(() => undefined) : undefined;
   const open = openPlaces(home);

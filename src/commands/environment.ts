@@ -4,6 +4,8 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../config.ts';
 import { ConfigError, toGatewayError } from '../protocol/errors.ts';
+import { homeOf } from '../launch/default-home.js';
+import { foreignPlaces, placesOf } from '../security/index.ts';
 
 /** `<VARIABLE>_FILE` of a secret names a file that contains it, as Docker and systemd pass secrets. */
 const SECRET_FILE = /^((?:[A-Z][A-Z0-9_]*_)?(?:TOKEN|API_KEY|SECRET|PASSWORD)|DATABASE_URL|NATS_URL)_FILE$/;
@@ -13,16 +15,25 @@ const MAX_SECRET = 10_000;
 
 /** Where `parley init` writes variables, and where they are read after those of the working folder. */
 export function homeEnvFile(environment: Environment): string {
-  return path.join(path.resolve(environment['GATEWAY_HOME'] || './.parley'), '.env');
+  return path.join(homeOf(environment), '.env');
 }
 
 /**
  * The environment with the files' variables; those that are already set win. Throws `ConfigError` for an unreadable
- * file, and for a secret whose file is missing, empty or too long, or that is set twice.
+ * file, for one of another user (also of the home, before anything in it is read), and for a secret whose file is missing, empty or too long, or that is set twice.
  */
 export function withEnvFiles(environment: Environment, folder = process.cwd()): Record<string, string> {
-  const variables = withFile(environment, path.join(folder, '.env'));
-  return withSecretFiles(withFile(variables, homeEnvFile(variables)));
+  const workingFile = path.join(folder, '.env');
+  refuseForeign([workingFile]);
+  const variables = withFile(environment, workingFile);
+  const homeFile = homeEnvFile(variables);
+  refuseForeign(placesOf(path.dirname(homeFile)));
+  return withSecretFiles(withFile(variables, homeFile));
+}
+
+function refuseForeign(places: readonly string[]): void {
+  const problems = foreignPlaces(places);
+  if (problems.length > 0) throw new ConfigError('foreign_home', problems.join('\n'));
 }
 
 /** Adds what the files say to the variables of this process, where all commands and the gateway read them. Throws as above. */

@@ -62,8 +62,7 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
   async logs(args) {
     const { logsCommand } = await import('../ops/logs-command.ts');
     const run = logsCommand(args);
-    const ending = new AbortController();
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
+    const ending = endedBySignals();
     const { stdout } = process;
     // The reader of a pipe, such as head, may close it early.
     stdout.on('error', () => ending.abort());
@@ -101,8 +100,11 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
     const { backupCommand, readBackupOptions } = await import('./backup.ts');
     const options = readBackupOptions('backup', args);
     const config = loadConfig(process.env);
+    const { signal } = endedBySignals();
     print(
-      await withProgress((progress) => backupCommand(config, { log: commandLog(config), progress }, options)),
+      await withProgress((progress) =>
+        backupCommand(config, { log: commandLog(config), progress, signal }, options),
+      ),
     );
   },
   async restore(args) {
@@ -207,6 +209,13 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     };
   },
 };
+
+/** Aborts at the first signal that asks this process to end: a command cleans up first. The second one ends it at once. */
+function endedBySignals(): AbortController {
+  const ending = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
+  return ending;
+}
 
 /** The log of a command: errors, on standard error. */
 function commandLog(config: Config): Log {

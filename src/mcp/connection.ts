@@ -18,6 +18,7 @@ import type { Log } from '../protocol/log.ts';
 import type { ServiceFetch } from '../protocol/agent/tool.ts';
 import type { Logins } from './oauth/logins.ts';
 import { BROKEN_ANSWER, repairResults } from './broken-answer.ts';
+import { confined } from './oauth/origins.ts';
 import { loginNeeded, refreshOnce, renewal } from './oauth/renewal.ts';
 import type { McpServerSettings } from './settings.ts';
 import { StdioTransport } from './stdio-transport.ts';
@@ -92,8 +93,10 @@ export async function connect(
   }
   const url = new URL(connection.url);
   const authProvider = renewal(deps.logins, name, connection.url);
+  const server = { ...connection, name };
+  const request = confined(deps.service.request, server, () => deps.logins.read(name, connection.url));
   const options = {
-    fetch: repairResults(refreshOnce(deps.service.request)),
+    fetch: repairResults(refreshOnce(request)),
     requestInit: { headers: { ...connection.headers } },
     authProvider,
   };

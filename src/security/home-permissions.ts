@@ -1,12 +1,12 @@
-/** Whether other users of the machine can change what the gateway reads from its home. */
-import { readdirSync, type Stats, statSync } from 'node:fs';
+/** Whether other users of the machine can change, or have put there, what the gateway reads from its home. */
+import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 
 const WRITABLE_BY_OTHERS = 0o022;
 const ENTERED_BY_OTHERS = 0o011;
 const READABLE_BY_OTHERS = 0o044;
 
-/** Files that contain secrets. */
+/** Files that contain secrets, and decide what runs. */
 const SECRET_FILES = ['config.json', 'token', '.env'];
 /** Folders whose content is checked by the code that works in them. */
 const UNSEARCHED = ['pg', 'workspace/sessions'];
@@ -38,13 +38,34 @@ export interface HomePermissions {
  */
 export function homePermissions(home: string, platform = process.platform): HomePermissions {
   const places = openPlaces(home, platform);
+  const open = places.filter(({ isError }) => isError).map(({ text }) => text);
   return {
-    errors: places.filter(({ isError }) => isError).map(({ text }) => text),
+    errors: [...foreignPlaces(placesOf(home)), ...open],
     warnings: places.filter(({ isError }) => !isError).map(({ text }) => text),
   };
 }
 
-/** The same, each with the mode it should have. Never throws. */
+/** The home, and the files in it whose content decides what runs. */
+export function placesOf(home: string): string[] {
+  return [home, ...SECRET_FILES.map((name) => path.join(home, name))];
+}
+
+/**
+ * Those of the places, or of the links there, that belong to neither this user nor root, each as one line that says what
+ * to do: whoever owns a file can change it at any time, whatever its mode. Looks without reading. Never throws.
+ */
+export function foreignPlaces(places: readonly string[], user = process.geteuid?.()): string[] {
+  if (user === undefined) return [];
+  return places.flatMap((place) => {
+    const stats = [statsOf(place, lstatSync), statsOf(place)].find(
+      (one) => one !== undefined && ![0, user].includes(one.uid),
+    );
+    if (stats === undefined) return [];
+    return `${place} belongs to another user of this machine (uid ${stats.uid}), whose settings could run programs as you. Set GATEWAY_HOME to a folder of your own, or if you wrote it yourself, run: chown -h ${user} ${place}`;
+  });
+}
+
+/** The same as `homePermissions`, each with the mode it should have. Never throws. */
 export function openPlaces(home: string, platform = process.platform): OpenPlace[] {
   const stats = platform === 'win32' ? undefined : statsOf(home);
   if (stats === undefined) return [];
@@ -54,7 +75,7 @@ export function openPlaces(home: string, platform = process.platform): OpenPlace
     places.push({ place: home, mode: 0o700, text, isError: true });
   }
   const isOpen = (stats.mode & ENTERED_BY_OTHERS) !== 0;
-  for (const place of SECRET_FILES.map((name) => path.join(home, name))) {
+  for (const place of placesOf(home).slice(1)) {
     if (((statsOf(place)?.mode ?? 0) & READABLE_BY_OTHERS) === 0) continue;
     const text = `${place} can be read by other users of this machine; run: chmod 600 ${place}`;
     places.push({ place, mode: 0o600, text, isError: isOpen });
@@ -84,9 +105,9 @@ function changeable(home: string): OpenPlace[] {
 }
 
 /** What a path leads to; undefined when it is nothing, or nothing this user may access. */
-function statsOf(place: string): Stats | undefined {
+function statsOf(place: string, look: typeof statSync | typeof lstatSync = statSync): Stats | undefined {
   try {
-    return statSync(place, { throwIfNoEntry: false });
+    return look(place, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }

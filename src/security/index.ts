@@ -7,7 +7,7 @@ export { createCreatorAccess } from './creator-access.ts';
 export { pairChannels, pairCommand } from './pair-command.ts';
 export { ownToken } from './token-lookup.ts';
 export { ensureFirstToken } from './sign-in.ts';
-export { homePermissions, openPlaces } from './home-permissions.ts';
+export { foreignPlaces, homePermissions, openPlaces, placesOf } from './home-permissions.ts';
 export { databaseUrlOf, linkWarnings, natsSecrets } from './links.ts';
 export { createSignInApi, openCommand, signInLink, signInsCommand } from './sign-in.ts';
 export { tokenCommand } from './token-command.ts';

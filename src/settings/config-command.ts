@@ -123,7 +123,8 @@ function pathOf(field: string): string[] {
   return names;
 }
 
-function childOf(parent: unknown, key: FieldPath[number]): unknown {
+/** What is below a name or an index; undefined if nothing is. */
+export function childOf(parent: unknown, key: FieldPath[number]): unknown {
   if (typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, key)) return undefined;
   return Object.getOwnPropertyDescriptor(parent, key)?.value;
 }

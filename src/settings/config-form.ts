@@ -8,8 +8,10 @@ import {
   type ConfigReport,
   SET_SECRET,
 } from '../protocol/operator/administration.ts';
-import type { ConfigChange, SettingsReport } from '../protocol/settings.ts';
-import { type ConfigFile, editedText } from './config-command.ts';
+import { type ConfigChange, problemAt, type SettingsReport } from '../protocol/settings.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
+import { textRef, type TextRef } from '../protocol/texts/say.ts';
+import { childOf, type ConfigFile, editedText } from './config-command.ts';
 import { type ConfigProblem, MAX_PROBLEMS, syntaxProblems } from './config-problems.ts';
 import { changeWhole, configText, EMPTY_CONFIG } from './write-file.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -82,6 +84,8 @@ function changeConfigFile(
     if (errors.length > 0) return unchanged(refusedFor(syntaxProblems(file, errors)));
     let newText = oldText;
     for (const { path, value } of changes) newText = editedText(newText, path.map(String), value);
+    const programs = startedBy(oldText, newText);
+    if (programs.length > 0) return unchanged({ kind: 'refused', problems: programs });
     const oldProblems = new Set(check(oldText).problems.map(({ text }) => text));
     const newProblems = check(newText).problems.filter(({ text }) => !oldProblems.has(text));
     if (newProblems.length > 0) return unchanged(refusedFor(newProblems));
@@ -94,6 +98,37 @@ function changeConfigFile(
       result: { kind: 'changed', version: versionOf(newText), atOnce, needsRestart: restartFields },
     };
   });
+}
+
+/** What says which program a server is; whoever sets it runs code as the gateway. */
+const PROGRAM_FIELDS = ['command', 'args', 'env', 'cwd'];
+
+/**
+ * Problems for changes after which other programs start. Only who can use the machine may make them: a stolen sign-in or
+ * token must not become code that runs as the gateway. Reads what is written, even if something else in it is wrong.
+ */
+function startedBy(oldText: string, newText: string): TextRef[] {
+  const [was, is] = [readJson(oldText).value, readJson(newText).value];
+  const exec = 'tools.exec';
+  const servers = childOf(childOf(is, 'mcp'), 'servers');
+  const names = isJsonObject(servers) ? Object.keys(servers) : [];
+  const programs = names.flatMap((name) => {
+    const [oldServer, server] = [was, is].map((content) =>
+      childOf(childOf(childOf(content, 'mcp'), 'servers'), name),
+    );
+    if (childOf(server, 'command') === undefined) return [];
+    const changed = PROGRAM_FIELDS.filter(
+      (field) => !isDeepStrictEqual(childOf(oldServer, field), childOf(server, field)),
+    );
+    return changed.map((field) => `mcp.servers.${name}.${field}`);
+  });
+  const [oldExec, newExec] = [was, is].map((content) => childOf(childOf(content, 'tools'), 'exec'));
+  const fields =
+    newExec === undefined || newExec === false || newExec === oldExec ? programs : [...programs, exec];
+  const command = `${PARLEY} config set`;
+  return fields
+    .slice(0, MAX_PROBLEMS)
+    .map((field) => problemAt(field, textRef('problem.starts_programs', { command })));
 }
 
 function refusedFor(problems: readonly ConfigProblem[]): ConfigChanged {

@@ -104,7 +104,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^npx parley (backup|restore) (~|FILE$)/, 'test/flows/operator/backup.test.ts runs both'],
   [/^psql -h /, 'a program of somebody else; the tests of the store connect to the same socket'],
   [
-    /^mv \.parley\/pg |^npx parley restore \.parley\/backups\/|^npx parley backup$/,
+    /^mv ~\/\.parley\/pg |^npx parley restore ~\/\.parley\/backups\/|^npx parley backup$/,
     'test/flows/operator/daily-backups.test.ts runs these lines with a database that is broken',
   ],
   [/^export TOKEN=\.\.\.$/, 'stands for the token of the reader; the test exports its own'],

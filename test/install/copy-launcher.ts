@@ -9,7 +9,7 @@ const SOURCES = fileURLToPath(new URL('../../src', import.meta.url));
 export function copyLauncher(root: string, program: string): void {
   for (const name of ['launch.js', 'launch'])
     cpSync(path.join(SOURCES, name), path.join(root, 'src', name), { recursive: true });
-  mkdirSync(path.join(root, 'dist'));
+  mkdirSync(path.join(root, 'dist'), { recursive: true });
   writeFileSync(path.join(root, 'dist/cli.js'), program);
   writeFileSync(path.join(root, 'dist/stamp.json'), JSON.stringify({ files: { 'cli.js': program.length } }));
 }

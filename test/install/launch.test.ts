@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compileCacheFolder } from '../../src/launch/compile-cache.js';
 import { copyLauncher } from './copy-launcher.ts';
@@ -204,4 +205,23 @@ it('loads nothing typed before there is a cache (the type stripper takes 25 MB)'
   );
   expect(loaded.length).toBeGreaterThan(1);
   expect(loaded.filter((name) => name?.endsWith('.ts'))).toEqual([]);
+});
+
+describe.runIf(process.platform === 'linux' && existsSync('/bin/bash'))('what the shell has open', () => {
+  it('reaches no program that Parley starts', async () => {
+    copyLauncher(
+      root,
+      `import { execFileSync } from 'node:child_process';
+       export const main = () => console.log(execFileSync('/bin/ls', ['/proc/self/fd'], { encoding: 'utf8' }));`,
+    );
+    const launcher = path.join(root, 'src/launch.js');
+    const script = `exec 9>/dev/null 251>"${root}/log"; exec "${process.execPath}" "${launcher}" start`;
+    const { stdout } = await promisify(execFile)('/bin/bash', ['-c', script], {
+      env: { GATEWAY_HOME: root },
+    });
+    const open = stdout.trim().split('\n').map(Number);
+    expect(open).not.toContain(251);
+    // Its standard descriptors, and the folder that it lists.
+    expect(open.filter((fd) => fd > 3)).toEqual([]);
+  });
 });

@@ -108,8 +108,22 @@ function sendFile(path, headers, file, { signal, progress }) {
   });
 }
 
-/** The gateway takes the cookie of a sign-in only with this header, which no other site can send. */
-export const FROM_PAGE = { 'x-parley-page': '1' };
+/**
+ * The page's part of a session's secret, which no other port of this host can read: browsers send the cookie with the
+ * other part to all of them.
+ */
+const PAGE_KEY = 'parley-page-key';
+
+/** The header with which the gateway takes the cookie of a sign-in; no other site can send it. */
+export function pageHeader() {
+  return { 'x-parley-page': localStorage.getItem(PAGE_KEY) ?? '1' };
+}
+
+/** @param {string | undefined} key undefined = this browser is signed out */
+export function keepPageKey(key) {
+  if (key === undefined) localStorage.removeItem(PAGE_KEY);
+  else localStorage.setItem(PAGE_KEY, key);
+}
 
 /** The requests of one token, or of the sign-in of this browser; all throw `ApiError`. */
 export class Requests {
@@ -122,7 +136,7 @@ export class Requests {
 
   /** @returns {Record<string, string>} */
   get #authorization() {
-    return this.#token === undefined ? FROM_PAGE : { authorization: `Bearer ${this.#token}` };
+    return this.#token === undefined ? pageHeader() : { authorization: `Bearer ${this.#token}` };
   }
 
   /**

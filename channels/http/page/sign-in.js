@@ -1,11 +1,11 @@
 /**
- * Signing in: by a link with a code, or on the word of a proxy, which become a cookie that no script can read; or by a
- * token, which is stored for the tab or for the device, never in an address.
+ * Signing in: by a link with a code, or on the word of a proxy, which become a cookie that no script can read and a key
+ * without which it is worth nothing; or by a token, which is stored for the tab or for the device, never in an address.
  */
 import { Api, ApiError } from './api.js';
 import { CHATS_PER_PAGE } from './chats/sidebar.js';
 import { byId } from './dom.js';
-import { errorOf, FROM_PAGE } from './requests.js';
+import { errorOf, keepPageKey, pageHeader } from './requests.js';
 import { say } from './texts.js';
 
 const TOKEN_KEY = 'parley-token';
@@ -54,11 +54,14 @@ async function useLink() {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (code === undefined) return undefined;
   history.replaceState(null, '', location.pathname);
-  const headers = { ...FROM_PAGE, 'content-type': 'application/json' };
+  const headers = { ...pageHeader(), 'content-type': 'application/json' };
   const init = { method: 'POST', headers, body: JSON.stringify({ code }) };
   try {
     const response = await fetch('/v1/sign-in', init);
     if (!response.ok) return (await errorOf(response)).message;
+    /** @type {{ pageKey: string }} */
+    const { pageKey } = await response.json();
+    keepPageKey(pageKey);
   } catch {
     return say('page.unreachable');
   }
@@ -75,10 +78,11 @@ async function useLink() {
 async function askProxy() {
   localStorage.removeItem(COOKIE_KEY);
   try {
-    const response = await fetch('/v1/sign-in/proxy', { method: 'POST', headers: FROM_PAGE });
+    const response = await fetch('/v1/sign-in/proxy', { method: 'POST', headers: pageHeader() });
     if (!response.ok) return (await errorOf(response)).message;
-    /** @type {{ signedIn: boolean }} */
-    const { signedIn } = await response.json();
+    /** @type {{ signedIn: boolean, pageKey?: string }} */
+    const { signedIn, pageKey } = await response.json();
+    keepPageKey(pageKey);
     if (signedIn) localStorage.setItem(COOKIE_KEY, 'proxy');
     return undefined;
   } catch {
@@ -94,7 +98,8 @@ export function removeToken(reason) {
   if (localStorage.getItem(COOKIE_KEY) !== null) {
     localStorage.removeItem(COOKIE_KEY);
     // It outlives the page, which is loaded again at once.
-    const signOut = fetch('/v1/sign-out', { method: 'POST', headers: FROM_PAGE, keepalive: true });
+    const signOut = fetch('/v1/sign-out', { method: 'POST', headers: pageHeader(), keepalive: true });
+    keepPageKey(undefined);
     signOut.catch(() => undefined);
   }
   sessionStorage.removeItem(TOKEN_KEY);

@@ -12,12 +12,16 @@ import {
 } from '../../../src/protocol/operator/sign-in.ts';
 import { PARLEY } from '../../../src/protocol/texts/parley.ts';
 import { HttpError } from '../errors.ts';
-import { type HandlerDeps, type Route, routeOf } from '../route.ts';
+import { type HandlerDeps, type HttpContext, type Route, routeOf } from '../route.ts';
 
-/** The page sends this header with each request; a form or link of another site cannot. */
+/**
+ * The page sends this header with each request; a form or link of another site cannot. Its value is the page's part of
+ * the session's secret: browsers send cookies to every port of a host, so the cookie has only the other part.
+ */
 const PAGE_HEADER = 'x-parley-page';
 
-const MAX_SECRET = 100;
+/** Longest part of a secret that is read. */
+const MAX_PART = 100;
 
 const MAX_TICKET = 100;
 
@@ -44,7 +48,8 @@ export const signInRoutes: readonly Route[] = [
   route('POST', '/v1/sign-in', 'none', {
     summary: 'Sign a browser in with the code of a link',
     description:
-      'For the page: sets the cookie of a browser whose link was made with the command line. A code works once.',
+      'For the page: sets the cookie of a browser whose link was made with the command line, which works only with `pageKey`. A code works once.',
+    answer: z.object({ signedIn: z.boolean(), pageKey: z.string() }),
     body: z.strictObject({ code: z.string().min(1).max(100) }),
     async handle(c, { gateway, wrongTokens, addressOf }, read) {
       const { incoming } = c.env;
@@ -56,15 +61,18 @@ export const signInRoutes: readonly Route[] = [
         const error = new HttpError(401, 'invalid_code', text, { param: 'code' });
         throw wrongTokens.refusal(addressOf(incoming), 'codes', error);
       }
-      c.header('set-cookie', sessionCookie(incoming, secret));
-      return c.json({ signedIn: true });
+      return c.json({ signedIn: true, pageKey: begin(c, secret) });
     },
   }),
   route('POST', '/v1/sign-in/proxy', 'none', {
     summary: 'Sign this browser in as the user whom a trusted proxy names',
     description:
       'For the page behind an identity proxy: `signedIn` is false, with a reason, when the request does not come from that proxy or names no known user.',
-    answer: z.object({ signedIn: z.boolean(), reason: z.string().optional() }),
+    answer: z.object({
+      signedIn: z.boolean(),
+      pageKey: z.string().optional(),
+      reason: z.string().optional(),
+    }),
     /**
      * Begins a session for the user whom a trusted proxy names, or keeps the browser's own. If no user is named in a way
      * that counts, the answer says why, and the page asks for a token. Throws `HttpError` 400 for a header that names no
@@ -87,12 +95,11 @@ export const signInRoutes: readonly Route[] = [
       const request = {
         user: userIn(header, values),
         client: incoming.headers['user-agent'] ?? '',
-        current: cookieSecret(incoming),
+        current: sessionSecret(incoming),
       };
       const result = await deps.gateway.signIns.byProxy(request);
       if (result.kind === 'refused') throw new HttpError(403, result.code, result.text, { param: header });
-      c.header('set-cookie', sessionCookie(incoming, result.secret, PROXY_SIGN_IN_MS));
-      return c.json({ signedIn: true });
+      return c.json({ signedIn: true, pageKey: begin(c, result.secret, PROXY_SIGN_IN_MS) });
     },
   }),
   route('POST', '/v1/sign-out', 'none', {
@@ -101,7 +108,7 @@ export const signInRoutes: readonly Route[] = [
     async handle(c, { gateway }) {
       const { incoming } = c.env;
       refuseOtherPages(incoming);
-      const secret = cookieSecret(incoming);
+      const secret = sessionSecret(incoming);
       if (secret !== undefined) await gateway.signIns.signOut(secret);
       c.header('set-cookie', sessionCookie(incoming, ''));
       return c.json({ signedIn: false });
@@ -112,7 +119,7 @@ export const signInRoutes: readonly Route[] = [
     description:
       "Those of the token's person, with the time of their last use; `isOwn` marks the one that asks.",
     async handle(c, { gateway }) {
-      const signIns = await gateway.signIns.list(c.get('caller'), cookieSecret(c.env.incoming));
+      const signIns = await gateway.signIns.list(c.get('caller'), sessionSecret(c.env.incoming));
       return c.json({ signIns: signIns.map(wireSignIn) });
     },
   }),
@@ -120,7 +127,7 @@ export const signInRoutes: readonly Route[] = [
     summary: 'Sign out all browsers except the one that asks',
     description: 'The browser that asks stays signed in.',
     async handle(c, { gateway }) {
-      const deleted = await gateway.signIns.endOthers(c.get('caller'), cookieSecret(c.env.incoming));
+      const deleted = await gateway.signIns.endOthers(c.get('caller'), sessionSecret(c.env.incoming));
       return c.json({ deleted });
     },
   }),
@@ -147,28 +154,41 @@ function nameFor({ headers }: IncomingMessage): string {
   return port === undefined ? 'parley_session' : `parley_session_${port}`;
 }
 
-/** The secret in the request's cookie; undefined without one. */
-function cookieSecret(incoming: IncomingMessage): string | undefined {
+/** The secret in the request's cookie and in the header of the page, which are worth nothing alone; undefined without both. */
+function sessionSecret(incoming: IncomingMessage): string | undefined {
+  const pageKey = incoming.headers[PAGE_HEADER];
+  if (!isPart(pageKey)) return undefined;
   const name = nameFor(incoming);
   for (const pair of (incoming.headers.cookie ?? '').split(';')) {
     const [key = '', value = ''] = pair.trim().split('=', 2);
-    if (key === name && value.length <= MAX_SECRET && /^[\w-]+$/.test(value)) return value;
+    if (key === name && isPart(value)) return value + pageKey;
   }
   return undefined;
 }
 
-/** The `set-cookie` value that begins a session, or with '' ends it. */
-function sessionCookie(incoming: IncomingMessage, secret: string, forMs = SIGN_IN_MS): string {
-  const age = secret === '' ? 0 : Math.floor(forMs / 1_000);
-  const secure = incoming.headers.origin?.startsWith('https://') === true ? '; Secure' : '';
-  return `${nameFor(incoming)}=${secret}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
+function isPart(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_PART && /^[\w-]+$/.test(value);
 }
 
-/** Gives a request of the page its cookie's authorization; the cookie alone has no effect. Throws `HttpError` 403. */
+/** Sets the cookie of a new session, and returns the page's part of its secret: 128 random bits each. */
+function begin(c: HttpContext, secret: string, forMs = SIGN_IN_MS): string {
+  const middle = Math.ceil(secret.length / 2);
+  c.header('set-cookie', sessionCookie(c.env.incoming, secret.slice(0, middle), forMs));
+  return secret.slice(middle);
+}
+
+/** The `set-cookie` value that begins a session, or with '' ends it. */
+function sessionCookie(incoming: IncomingMessage, part: string, forMs = SIGN_IN_MS): string {
+  const age = part === '' ? 0 : Math.floor(forMs / 1_000);
+  const secure = incoming.headers.origin?.startsWith('https://') === true ? '; Secure' : '';
+  return `${nameFor(incoming)}=${part}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+/** Gives a request of the page the authorization of its session; the cookie alone has no effect. Throws `HttpError` 403. */
 export function authorizeByCookie(incoming: IncomingMessage): void {
   const { headers } = incoming;
   if (headers.authorization !== undefined || headers[PAGE_HEADER] === undefined) return;
-  const secret = cookieSecret(incoming);
+  const secret = sessionSecret(incoming);
   if (secret === undefined) return;
   refuseOtherPages(incoming);
   headers.authorization = `Session ${secret}`;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import {
   type ApprovalSubject,
+  type FolderState,
   MAX_ASKED,
   MAX_ASKED_CHARS,
   type NamedFile,
@@ -12,8 +13,9 @@ import { ToolError } from '../../protocol/errors.ts';
 import { describeSources, taints, type ToolRisk } from '../../protocol/agent/risk.ts';
 import type { TurnApproval } from '../../protocol/store/records.ts';
 import { cleanJson, sortKeys } from '../../lib/json/json.ts';
-import type { Tool } from '../../protocol/agent/tool.ts';
+import type { SessionFiles, Tool } from '../../protocol/agent/tool.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
+import { folderNote, manifestOf } from './folder-note.ts';
 import { mayReadUnasked, type Reader } from './unasked-reads.ts';
 import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { failure, type Outcome } from './tool-run.ts';
@@ -51,7 +53,7 @@ export interface GatedCall {
 /**
  * Undefined when the call may run; an error result for the model when a human denied it, no one answered in time, or no
  * one can be asked. The approval is bound to the call's key, its exact arguments and the content of the files that they
- * name: a call that differs from what was shown is asked about again. A stored rule stands for a person's approval.
+ * name, and of a program to the whole folder, in which it may find anything: a call that differs from what was shown is asked about again. A stored rule stands for a person's approval.
  * Throws `ApprovalWait` when someone must be asked.
  */
 export async function passGate(
@@ -69,28 +71,48 @@ export async function passGate(
   if (turn.mayAsk === false) return failure(cannotAsk(tool.name));
   const { length } = shownArgs(args);
   if (length > MAX_ASKED_CHARS) return failure(tooLongToAsk(tool.name, length));
-  const words = tool.files?.(args) ?? [];
-  const namedFiles = await files.named(turn.folder, words, tool.filesIn?.bind(tool)).catch(asToolError);
-  if (namedFiles instanceof ToolError) return failure(`Not run: ${namedFiles.message}`);
-  const digest = digestOf(turn.sessionKey, call, namedFiles);
+  const bound = await boundFiles(files, turn.folder, call).catch(asToolError);
+  if (bound instanceof ToolError) return failure(`Not run: ${bound.message}`);
+  const digest = digestOf(turn.sessionKey, call, bound);
   if (newest?.digest === digest) return undefined;
-  const rule = ruleDigest(turn, call, namedFiles);
+  const rule = ruleDigest(turn, call, bound);
   const ruleId = rule === undefined ? undefined : await approvals.useRule(turn.sessionKey, rule);
   if (ruleId !== undefined) {
     turn.log.info({ ruleId, tool: tool.name, callKey }, 'approval_rule_used');
     return undefined;
   }
   if (requests.length >= MAX_ASKED) return failure(keepsChanging(tool.name));
-  const { userId, address } = turn;
-  const warning =
-    newest === undefined ? judgement.warning : `${judgement.warning} ${turn.say('risk.changed_since')}`;
-  const content = {
-    tool: tool.name,
-    args,
-    ...(namedFiles.length > 0 && { files: shownFiles(namedFiles, length) }),
-  };
-  const subject = { callKey, toolCallId, ...content, digest, rule, warning, userId, address, agentId };
-  throw new ApprovalWait({ ...subject, language: turn.say.language });
+  const { userId, address, say } = turn;
+  const { named, folder } = bound;
+  const subject = { tool: tool.name, args, userId };
+  const before = folder && (await approvals.lastManifest(turn.sessionKey, subject));
+  const warning = [
+    judgement.warning,
+    newest === undefined ? '' : say('risk.changed_since'),
+    folder === undefined ? '' : folderNote(folder, before, say),
+  ];
+  throw new ApprovalWait({
+    ...{ ...subject, callKey, toolCallId, digest, rule, address, agentId, language: say.language },
+    ...(named.length > 0 && { files: shownFiles(named, length) }),
+    ...(folder !== undefined && { manifest: manifestOf(folder) }),
+    warning: warning.filter(Boolean).join(' '),
+  });
+}
+
+/** The files to which an approval is bound: those that the call names, and of a program the state of all. */
+interface BoundFiles {
+  named: readonly NamedFile[];
+  folder?: FolderState | undefined;
+}
+
+/** Throws `ToolError` for files that cannot be shown or bound. */
+async function boundFiles(
+  files: SessionFiles,
+  folder: string,
+  { tool, args }: GatedCall,
+): Promise<BoundFiles> {
+  const named = await files.named(folder, tool.files?.(args) ?? [], tool.filesIn?.bind(tool));
+  return { named, folder: tool.uses && (await files.state(folder)) };
 }
 
 function asToolError(error: unknown): ToolError {
@@ -118,27 +140,30 @@ function readerOf({ past: pastRows, rows, author }: Turn): Reader {
 function digestOf(
   sessionKey: string,
   { callKey, tool, args }: GatedCall,
-  namedFiles: readonly NamedFile[],
+  { named, folder }: BoundFiles,
 ): string {
-  const files = namedFiles.map((file) => [file.path, 'sha256' in file ? file.sha256 : file.problem]);
-  const whole = cleanJson(sortKeys([sessionKey, callKey, tool.name, args, files]));
-  return createHash('sha256').update(whole).digest('hex');
+  const files = named.map((file) => [file.path, 'sha256' in file ? file.sha256 : file.problem]);
+  return digestOfParts([sessionKey, callKey, tool.name, args, files], folder);
 }
 
 /**
  * Digest of the rule that would cover this call: the same person, tool, arguments and content of files, in this
  * session. Undefined where a person must decide each time: when text of others may have caused the call, and when it
- * may run files that no one has seen.
+ * runs a program that may run others in turn, such as a shell.
  */
 function ruleDigest(
   turn: Turn,
   { tool, args }: GatedCall,
-  namedFiles: readonly NamedFile[],
+  { named, folder }: BoundFiles,
 ): string | undefined {
-  if (taints(turn.rows.taint.sources)) return undefined;
-  if (namedFiles.some((file) => 'problem' in file || file.mayNameMore === true)) return undefined;
-  const files = namedFiles.map((file) => [file.path, 'sha256' in file ? file.sha256 : '']);
-  const whole = cleanJson(sortKeys(['rule', turn.sessionKey, turn.userId, tool.name, args, files]));
+  if (taints(turn.rows.taint.sources) || tool.uses?.(args) === 'anything') return undefined;
+  if (named.some((file) => 'problem' in file)) return undefined;
+  const files = named.map((file) => [file.path, 'sha256' in file ? file.sha256 : '']);
+  return digestOfParts(['rule', turn.sessionKey, turn.userId, tool.name, args, files], folder);
+}
+
+function digestOfParts(parts: unknown[], folder: FolderState | undefined): string {
+  const whole = cleanJson(sortKeys(folder === undefined ? parts : [...parts, folder.sha256]));
   return createHash('sha256').update(whole).digest('hex');
 }
 

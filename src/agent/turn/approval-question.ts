@@ -121,11 +121,10 @@ function describeFile(file: NamedFile, say: Say): string {
       : say('approval.named_in', { file: `\`${inline(file.namedIn)}\``, path });
   if ('problem' in file)
     return say('approval.file_hidden', { file: name, problem: visibleText(file.problem) });
-  const { bytes, sha256, text, mayNameMore } = file;
-  const more = mayNameMore === true ? ` ${say('approval.may_name_more')}` : '';
+  const { bytes, sha256, text } = file;
   const heading = say('approval.file', { file: name, bytes, digest: `\`${sha256}\`` });
-  if (text === undefined) return `${say('approval.file_unshown', { file: heading })}${more}`;
-  return text === '' ? `${heading}.` : `${heading}:${more}\n\n${fenced(visibleText(text), '')}`;
+  if (text === undefined) return say('approval.file_unshown', { file: heading });
+  return text === '' ? `${heading}.` : `${heading}:\n\n${fenced(visibleText(text), '')}`;
 }
 
 function fenced(text: string, language: string): string {

@@ -11,6 +11,7 @@ import type { ServiceFetch } from '../../protocol/agent/tool.ts';
 import { createServer } from 'node:http';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import type { Logins } from './logins.ts';
+import { recorded } from './origins.ts';
 import { clientMetadata } from './renewal.ts';
 
 /** Longest reason from an authorization server that is repeated, in UTF-16 units. */
@@ -53,7 +54,10 @@ export async function login(
     redirectToAuthorization: (address) =>
       say(`Open this address in a browser and sign in:\n\n${address.href}\n`),
   };
-  const fetchFn = (address: string | URL, init: RequestInit = {}) => request(address, { ...init, signal });
+  const { request: fetchFn, seen } = recorded(
+    (address, init = {}) => request(address, { ...init, signal }),
+    url,
+  );
   const authorization = await wantedBy(fetchFn, url);
   const step = (more: { authorizationCode?: string }): Promise<unknown> =>
     auth(provider, { serverUrl: url, fetchFn, ...authorization, ...more }).catch((error: unknown) => {
@@ -64,7 +68,7 @@ export async function login(
   await step({ authorizationCode: await answerOf(callback, ask, signal) });
   if (client === undefined || tokens === undefined)
     throw new GatewayError('login_failed', 'The server returned no token: it may not support OAuth.');
-  logins.save(name, { url, client, tokens });
+  logins.save(name, { url, client, tokens, ...seen });
 }
 
 /** Where the server sends people to sign in, and for what. */

@@ -9,6 +9,10 @@ export interface Login {
   url: string;
   client: OAuthClientInformation;
   tokens: OAuthTokens;
+  /** Where the sign-in took place: its metadata is read there only; absent = stored by an older version. */
+  origins?: string[] | undefined;
+  /** Where tokens were issued, and are renewed. */
+  tokenUrl?: string | undefined;
 }
 
 /** In the protocol client's form; `issuer` names the authorization server. */
@@ -30,6 +34,8 @@ const shape = z.object({
     refresh_token: z.string().optional(),
     issuer: z.string().optional(),
   }),
+  origins: z.array(z.string()).max(100).optional(),
+  tokenUrl: z.string().optional(),
 });
 
 /** The sign-ins of one home. Server names are safe as file names. */

@@ -1,5 +1,6 @@
 /** Reads files that came from outside, each in its own process, which is ended when it takes too long. */
 import { spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -38,13 +39,15 @@ export interface ReaderOptions {
 /** Makes a reader. Plain text needs no program and is read here. */
 export function createReader({ readMs = READ_MS, program = PROGRAM }: ReaderOptions = {}): Reader {
   const slots = createFairQueue(MAX_READERS, MAX_WAITING);
+  let isShutIn: Promise<boolean> | undefined;
   return async (bytes, key, signal) => {
     const decoded = isPlain(bytes) ? decodeText(bytes) : undefined;
     if (decoded !== undefined) return readPlain(decoded);
     const leave = await slots.enter(key, signal);
     if (leave === undefined) throw new GatewayError('busy', textRef('upload.busy'));
     try {
-      return await readApart(program, bytes, AbortSignal.any([signal, AbortSignal.timeout(readMs)]), signal);
+      const command = commandFor([program], readablePlaces(program), await (isShutIn ??= canBeShutIn()));
+      return await readApart(command, bytes, AbortSignal.any([signal, AbortSignal.timeout(readMs)]), signal);
     } finally {
       leave();
     }
@@ -67,11 +70,12 @@ function readPlain(decoded: DecodedText): ReadFile {
 const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));
 const ROOT = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 const ABOVE = path.dirname(ROOT);
-/** The program may read itself and the packages, and nothing else. Where Parley is a package itself, the others are next to it. */
-const READABLE = path.join(path.basename(ABOVE) === 'node_modules' ? ABOVE : ROOT, '*');
+/** Shuts the program in where it works: without network, and without any other file. */
+const BUBBLEWRAP = '/usr/bin/bwrap';
+/** Where programs find their libraries. */
+const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/etc/ld.so.cache'];
 const ARGUMENTS = [
   '--permission',
-  `--allow-fs-read=${READABLE}`,
   // sharp is one; the warning about it would be the child's only output on stderr.
   '--allow-addons',
   '--disable-warning=SecurityWarning',
@@ -79,16 +83,58 @@ const ARGUMENTS = [
   `--max-old-space-size=${MEMORY_MB}`,
 ];
 
+/**
+ * What the program needs: itself, what it was built from, and the packages; never the folder around them, in which a
+ * home or a file `.env` may be. Where Parley is a package itself, the others are next to it.
+ */
+function readablePlaces(program: string): string[] {
+  const own = ['src', 'dist', 'package.json', 'node_modules'].map((name) => path.join(ROOT, name));
+  const isPackage = path.basename(ABOVE) === 'node_modules';
+  const others = isPackage ? readdirSync(ABOVE).filter((name) => name !== path.basename(ROOT)) : [];
+  const places = [...own, ...others.map((name) => path.join(ABOVE, name)), path.dirname(program)];
+  return places.filter((place) => existsSync(place));
+}
+
+/** The command that runs a program of Node.js with nothing but these places; `isShutIn` = inside bubblewrap. */
+function commandFor(program: readonly string[], places: readonly string[], isShutIn: boolean): string[] {
+  const allowed = places.flatMap((place) => [
+    `--allow-fs-read=${place}`,
+    `--allow-fs-read=${path.join(place, '*')}`,
+  ]);
+  const command = [process.execPath, ...ARGUMENTS, ...allowed, ...program];
+  if (!isShutIn) return command;
+  return [
+    BUBBLEWRAP,
+    ...'--unshare-all --die-with-parent --new-session --cap-drop ALL --proc /proc --dev /dev --tmpfs /tmp'.split(
+      ' ',
+    ),
+    ...LIBRARIES.flatMap((place) => ['--ro-bind-try', place, place]),
+    ...[process.execPath, ...places].flatMap((place) => ['--ro-bind', place, place]),
+    ...['--chdir', ROOT, '--', ...command],
+  ];
+}
+
+/** Tries bubblewrap once with what reading needs: many containers and some kernels do not allow it. Never rejects. */
+async function canBeShutIn(): Promise<boolean> {
+  if (!existsSync(BUBBLEWRAP)) return false;
+  const probe = ['--input-type=module', '--eval', "await import('sharp')"];
+  const [file = '', ...args] = commandFor(probe, readablePlaces(PROGRAM), true);
+  const child = spawn(file, args, { env: {}, stdio: 'ignore', timeout: READ_MS });
+  return await new Promise((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code === 0));
+  });
+}
+
 async function readApart(
-  program: string,
+  [file = '', ...args]: readonly string[],
   bytes: Uint8Array,
   until: AbortSignal,
   signal: AbortSignal,
 ): Promise<ReadFile> {
-  const child = spawn(process.execPath, [...ARGUMENTS, program], {
-    env: {},
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
+  // It may have been stopped while it waited.
+  signal.throwIfAborted();
+  const child = spawn(file, args, { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
   const exit = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);

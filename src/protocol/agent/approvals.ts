@@ -12,6 +12,9 @@ export const MAX_ASKED = 3;
 export const MAX_NAMED_FILES = 16;
 /** Longest file that is searched for the names of others, in bytes. */
 export const MAX_SCRIPT_BYTES = 64 * 1024;
+/** Most files of a folder that a question compares with those of the last approval, and most changed ones that it names. */
+export const MAX_COMPARED_FILES = 1_000;
+export const MAX_SHOWN_CHANGES = 20;
 /** Longest text of a named file that is shown in full in a question, in UTF-16 units. */
 export const MAX_SHOWN_FILE = 2_000;
 
@@ -30,14 +33,22 @@ const namedFile = z.union([
     sha256: z.string(),
     /** Its content, if it is a text short enough to show. */
     text: z.string().optional(),
-    /** It, or the files that it names, are too many or too long to search: other files may run that no one has seen. */
-    mayNameMore: z.boolean().optional(),
   }),
   /** Not a plain file (but a link, a pipe): `problem` says what it is. */
   filePlace.extend({ problem: z.string() }),
 ]);
 
 export type NamedFile = z.infer<typeof namedFile>;
+
+/** What a folder contains at a moment. */
+export interface FolderState {
+  /** SHA-256 over the paths and contents of all files, in hexadecimal. */
+  sha256: string;
+  /** Of all files together. */
+  bytes: number;
+  /** A short digest of each file's content by its path, sorted. */
+  files: ReadonlyMap<string, string>;
+}
 
 /** The subject of a request. It is stored with the request, and approving it can run nothing else. */
 export const approvalSubject = z.object({
@@ -49,7 +60,12 @@ export const approvalSubject = z.object({
   args: z.unknown(),
   /** The files that the arguments name, and those that these name, as they were at the time of the request. */
   files: z.array(namedFile).optional(),
-  /** SHA-256 over session, call, tool, arguments and the content of the files. */
+  /** Path and short digest of each file of the folder, if the call may run any of them: the next question compares with it. */
+  manifest: z
+    .array(z.tuple([z.string(), z.string()]))
+    .max(MAX_COMPARED_FILES)
+    .optional(),
+  /** SHA-256 over session, call, tool, arguments and the content of the files, or of the whole folder. */
   digest: z.string(),
   /** Digest of the rule that may be stored with the approval; absent = a person must be asked each time. */
   rule: z.string().optional(),
@@ -100,8 +116,8 @@ export const MAX_APPROVAL_RULES = 50;
 export const MAX_LISTED_RULES = 200;
 
 /**
- * A standing approval of one call in one session: the same tool, arguments and contents of named files, in turns that
- * answer the same person. It never covers a turn that has read text of others.
+ * A standing approval of one call in one session: the same tool, arguments and contents of named files (of a program:
+ * of all files), in turns that answer the same person. It never covers a turn that has read text of others.
  */
 export interface ApprovalRule {
   id: string;
@@ -137,6 +153,11 @@ export interface ApprovalRuleStore {
 
 /** Reads approval requests. Throws only `StoreError`. */
 export interface ApprovalStore extends ApprovalRuleStore {
+  /** The `manifest` with which the same call of the same person was last approved in the session. */
+  lastManifest(
+    session: SessionKey,
+    call: Pick<ApprovalSubject, 'tool' | 'args' | 'userId'>,
+  ): Promise<ApprovalSubject['manifest']>;
   approval(id: string): Promise<ApprovalRecord | undefined>;
   /**
    * True while another call of the session than `callKey` waits for approval, or is approved but has not started. Files

@@ -1,5 +1,5 @@
 /** The tool contract: something the model may call, its input, and its result. */
-import type { NamedFile } from './approvals.ts';
+import type { FolderState, NamedFile } from './approvals.ts';
 import type { EventBody } from '../event.ts';
 import type { Log } from '../log.ts';
 import type { Address, SessionKey } from '../message.ts';
@@ -105,6 +105,11 @@ export interface Tool<Args = unknown> {
   files?(args: Args): readonly string[];
   /** Of a tool that runs files: the words of a file's text that may name more, to be approved with it. Never throws. */
   filesIn?(text: string): readonly string[];
+  /**
+   * Of a tool that runs programs in the folder, which may use any file there: the state of all of them is part of what a
+   * person approves. A rule may cover a call that only `reads` files, never one that may run them. Never throws.
+   */
+  uses?(args: Args): 'reads' | 'anything';
   /** Does the work; `args` have passed `parameters`. */
   execute(args: Args, ctx: ToolContext): Promise<ToolResult>;
 }
@@ -153,6 +158,11 @@ export interface SessionFiles {
     words: readonly string[],
     wordsIn?: (text: string) => readonly string[],
   ): Promise<NamedFile[]>;
+  /**
+   * What the folder contains now; cheap where little has changed since the last time. Throws `ToolError`:
+   * `workspace_full` for more bytes or entries than a folder may have, `unreadable` for what cannot be looked at.
+   */
+  state(folder: string): Promise<FolderState>;
   /**
    * Streams a file into the folder, completely or not at all, and to the other nodes like `share`. A file at that path
    * is replaced unless it has the same content. Throws `ToolError`: `too_large`, `empty`, `workspace_full`, `no_space`,

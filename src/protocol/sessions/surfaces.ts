@@ -9,7 +9,10 @@ export const MAX_SURFACES = 8;
 export const MAX_EARLIER_SESSIONS = 8;
 /** How long a code can be entered and agreed to, in milliseconds. */
 export const LINK_CODE_MS = 10 * 60_000;
-/** Wrong codes within `LINK_TRIES_MS`, by one person, in one chat, and by everyone. */
+/**
+ * Wrong codes within `LINK_TRIES_MS`, by one person, in one chat, and by everyone. Beyond the latter two, only the right
+ * code is still accepted.
+ */
 export const LINK_TRIES = { person: 5, chat: 10, total: 100 } as const;
 /** The time in which wrong codes are counted, in milliseconds. */
 export const LINK_TRIES_MS = 10 * 60_000;

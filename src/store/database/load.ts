@@ -43,6 +43,7 @@ async function begin(
   const names = [...tables.keys()].map(quoted).join(', ');
   await sql.unsafe(`lock table ${names} in access exclusive mode`);
   if (!replace) await refuseData(sql, [...tables.keys()]);
+  await sql`create temporary table revoked_token on commit drop as select * from token where revoked_at is not null`;
   await sql.unsafe(`truncate ${names}, session_file, session_folder`);
   const sharesFiles = place.socketPath === undefined;
   let insert = '';
@@ -66,10 +67,22 @@ async function begin(
     async finish() {
       for (const [table, columns] of tables)
         for (const { name, isIdentity } of columns) if (isIdentity) await countOn(sql, table, name);
+      await keepRevoked(sql);
       await sql`commit`;
     },
     close: () => sql.end({ timeout: 0 }),
   };
+}
+
+/** What was revoked since the backup stays revoked. Which browsers were signed out is not known: all sign in again. */
+async function keepRevoked(sql: Sql): Promise<void> {
+  await sql`
+    update token set revoked_at = revoked.revoked_at from revoked_token revoked
+    where token.revoked_at is null and (token.hash = revoked.hash or token.id = revoked.id)`;
+  await sql`
+    insert into token select * from revoked_token revoked
+    where not exists (select from token where token.hash = revoked.hash or token.id = revoked.id)`;
+  await sql`delete from sign_in`;
 }
 
 function insertInto(table: string, columns: readonly Column[]): string {

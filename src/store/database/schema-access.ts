@@ -74,7 +74,7 @@ export const pairing = pgTable(
   (t) => [primaryKey({ columns: [t.channel, t.senderId] }), unique('pairing_code').on(t.codeHash)],
 );
 
-/** HTTP tokens by SHA-256. A revoked token of the environment or a file stays, so that no start restores it. */
+/** HTTP tokens by SHA-256. A revoked one stays, so that neither a start nor a backup makes it valid again. */
 export const token = pgTable('token', {
   id: text('id').primaryKey(),
   hash: text('hash').notNull().unique('token_hash'),

@@ -5,6 +5,7 @@ import {
   type ApprovalRule,
   type ApprovalRuleStore,
   type ApprovalStore,
+  type ApprovalSubject,
   approvalSubject,
   MAX_APPROVAL_RULES,
   MAX_LISTED_APPROVALS,
@@ -126,6 +127,15 @@ export function createApprovalStore(database: Database): ApprovalStore {
         const rows = await sql<ApprovalRow[]>`${select(sql)} where a.id = ${cleanText(id)}`;
         return withoutNulls(rows).flatMap(toRecord)[0];
       }),
+    lastManifest: (session, { tool, args, userId }) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ manifest: ApprovalSubject['manifest'] }[]>`
+          select a.detail -> 'manifest' as manifest from turn t join approval a on a.turn_id = t.id
+          where t.session = ${cleanText(session)} and a.state = 'approved' and a.detail ->> 'tool' = ${tool}
+            and a.detail ->> 'userId' = ${userId} and a.detail -> 'args' = ${cleanJson(args)}::jsonb
+          order by a.created_at desc limit 1`;
+        return row?.manifest ?? undefined;
+      }),
     asksOther: (session, callKey) =>
       database.run(async (sql) => {
         const [row] = await sql<{ asks: boolean }[]>`${asksOther(sql, cleanText(session), callKey)}`;
@@ -165,7 +175,7 @@ function asksOther(sql: Sql, session: string, callKey: string) {
 
 function select(sql: Sql) {
   return sql`
-    select a.id, substr(a.lane, strpos(a.lane, ':') + 1) as session, a.turn_id as "turnId", a.detail, a.state, a.decided_by as "decidedBy",
+    select a.id, substr(a.lane, strpos(a.lane, ':') + 1) as session, a.turn_id as "turnId", a.detail - 'manifest' as detail, a.state, a.decided_by as "decidedBy",
       a.decided_name as "decidedName", a.reason, a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt",
       (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
       s.owner_token_id as "ownerTokenId",

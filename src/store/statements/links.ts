@@ -116,15 +116,15 @@ async function enterCode(sql: Sql, hash: string, to: SurfaceEnd): Promise<Entere
   // One at a time: simultaneous guesses are counted one after another.
   await sql`select pg_advisory_xact_lock(hashtextextended('link_try', 0))`;
   const tries = await triesOf(sql, to);
-  const remaining = Math.min(
-    LINK_TRIES.person - tries.person,
-    LINK_TRIES.chat - tries.chat,
-    LINK_TRIES.total - tries.total,
-  );
-  if (remaining <= 0) return { kind: 'limited', retryAfterMs: tries.retryAfterMs, reached: false };
+  const limited = { kind: 'limited', retryAfterMs: tries.retryAfterMs, reached: false } as const;
+  const own = LINK_TRIES.person - tries.person;
+  if (own <= 0) return limited;
   const [row] = withoutNulls(await sql<LinkRow[]>`${select(sql)} where hash = ${hash} for update`);
+  // A right code is let in whatever others have tried: they must not lock anyone out.
   if (row === undefined) {
     await sql`insert into link_try (user_id, address) values (${to.userId}, ${to.address})`;
+    const remaining = Math.min(own, LINK_TRIES.chat - tries.chat, LINK_TRIES.total - tries.total);
+    if (remaining <= 0) return limited;
     if (remaining > 1) return { kind: 'unknown', triesLeft: remaining - 1 };
     return { kind: 'limited', retryAfterMs: LINK_TRIES_MS, reached: true };
   }

@@ -52,11 +52,19 @@ export function createTokens(database: Database): TokenStore {
 function createChanges(database: Database) {
   return {
     rotateToken: (tokenId, hash) =>
-      database.run((sql) =>
-        first(sql<TokenRecord[]>`
+      database.transaction(async (sql) => {
+        const [old] = await sql<{ hash: string; name: string }[]>`
+          select hash, name from token where id = ${cleanText(tokenId)} and revoked_at is null for update`;
+        if (old === undefined) return undefined;
+        const token = await first(sql<TokenRecord[]>`
           update token set hash = ${hash}, last_used_at = null
-          where id = ${cleanText(tokenId)} and revoked_at is null returning ${columns(sql)}`),
-      ),
+          where id = ${cleanText(tokenId)} returning ${columns(sql)}`);
+        // The old secret stays known as revoked: a backup that is restored may contain it.
+        await sql`
+          insert into token (id, hash, name, scopes, revoked_at) values (${newId()}, ${old.hash}, ${old.name}, '[]', now())
+          on conflict (hash) do nothing`;
+        return token;
+      }),
     changeToken: (tokenId, { name, scopes, expiresInMs }) =>
       database.run((sql) => {
         const expires = expiresInMs === undefined ? sql`expires_at` : expiry(sql, expiresInMs);
@@ -68,11 +76,8 @@ function createChanges(database: Database) {
     revokeToken: (tokenId) =>
       database.once(
         (sql) => sql`
-          with kept as (
-            update token set revoked_at = now()
-            where id = ${cleanText(tokenId)} and origin <> 'cli' and revoked_at is null returning id),
-          deleted as (delete from token where id = ${cleanText(tokenId)} and origin = 'cli' returning id)
-          select id from kept union all select id from deleted`,
+          update token set revoked_at = now()
+          where id = ${cleanText(tokenId)} and revoked_at is null returning id`,
       ),
     noteTokenUse: (tokenId, everyMs, hash) =>
       database.run(async (sql) => {

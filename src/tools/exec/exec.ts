@@ -98,6 +98,7 @@ export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
     results: 'local',
     files: wordsOfRun,
     filesIn: wordsOfScript,
+    uses: (run) => (looksOnly(run) ? 'reads' : 'anything'),
     async execute(args: z.infer<typeof parameters>, ctx) {
       const sandbox = sandboxNow();
       if (sandbox === undefined) throw new ToolError('unavailable', SWITCHED_OFF);
@@ -135,8 +136,13 @@ export function wordsOfScript(text: string): string[] {
 
 /** `caution` for a program that only reads, else `dangerous`. Never throws. */
 function riskOfRun(run: Run): ToolRisk {
-  const [program = ''] = run.argv ?? (PLAIN_LINE.test(run.command ?? '') ? run.command!.split(' ') : []);
-  return LOOKING.has(program) ? 'caution' : 'dangerous';
+  return looksOnly(run) ? 'caution' : 'dangerous';
+}
+
+/** True for plain words that start one of the programs that only read what they are given. */
+function looksOnly({ argv, command = '' }: Run): boolean {
+  const [program = ''] = argv ?? (PLAIN_LINE.test(command) ? command.split(' ') : []);
+  return LOOKING.has(program);
 }
 
 /** What makes a run worth a second look, as the end of "it …". */

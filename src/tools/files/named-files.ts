@@ -23,12 +23,12 @@ type WordsIn = (text: string) => readonly string[];
 /** A file that was found, and its text, which may name further files; undefined if it is not text. */
 interface FoundFile {
   file: NamedFile;
-  script?: { text: string } | 'too long' | undefined;
+  script?: { text: string } | undefined;
 }
 
 /**
- * `SessionFiles.named`: the files among `words`, and with `wordsIn` those that their texts name, at any depth. A text
- * that is too large to follow, or names such a file, is marked. Throws `ToolError`.
+ * `SessionFiles.named`: the files among `words`, and with `wordsIn` those that their texts name, at any depth, as far as
+ * there is room. Throws `ToolError`.
  */
 export async function namedFiles(
   workspace: string,
@@ -80,7 +80,6 @@ async function follow(
   if (script === undefined) return;
   const siblingFolder = file.path.includes('/') ? [file.path.slice(0, file.path.lastIndexOf('/'))] : [];
   try {
-    if (script === 'too long') throw tooMany();
     for (const word of new Set(wordsIn(script.text))) {
       await look(word, file.path);
       for (const folder of new Set([...folders, ...siblingFolder]))
@@ -88,7 +87,7 @@ async function follow(
     }
   } catch (error) {
     if (!(error instanceof ToolError) || error.code !== 'too_many_files') throw error;
-    if (!('problem' in file)) file.mayNameMore = true;
+    // The call itself names few enough: these are shown for information, and the state of the folder binds the rest.
   }
 }
 
@@ -125,8 +124,8 @@ async function readNamed(
   }
 }
 
-/** Size and digest of the content, and the text if it is short; in pieces, so that no file blocks the gateway. */
-async function contentOf(handle: FileHandle) {
+/** The size and digest of a content, and the text if it is short; in pieces, so that no file blocks the gateway. */
+export async function contentOf(handle: FileHandle) {
   const hash = createHash('sha256');
   const piece = Buffer.alloc(READ_BYTES);
   let bytes = 0;
@@ -141,7 +140,7 @@ async function contentOf(handle: FileHandle) {
   }
   const content = { bytes, sha256: hash.digest('hex') };
   if (first.includes(0)) return { ...content, script: undefined };
-  if (bytes > MAX_SCRIPT_BYTES) return { ...content, script: 'too long' as const };
+  if (bytes > MAX_SCRIPT_BYTES) return { ...content, script: undefined };
   const text = utf8Text(first);
   if (text === undefined) return { ...content, script: undefined };
   return { ...content, ...(text.length <= MAX_SHOWN_FILE && { text }), script: { text } };

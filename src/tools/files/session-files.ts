@@ -14,6 +14,7 @@ import { pipeline } from 'node:stream/promises';
 import { isMissing, openFolder, openInside, pathError, pathParts, walkFolder } from './workspace.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './save-file.ts';
 
+import { createFolderStates } from './folder-state.ts';
 import { namedFiles } from './named-files.ts';
 import { discardFile, putFile, readPlainFile } from './put-file.ts';
 import { createSharedFiles } from './shared-files.ts';
@@ -32,6 +33,7 @@ export function createSessionFiles(root: string, log: Log, store?: FileStore): S
 
 function createLocalFiles(root: string, log: Log): SessionFiles {
   const base = path.resolve(root);
+  const stateOf = createFolderStates();
   const placeOf = (folder: string): string => {
     if (FOLDER.test(folder)) return path.join(base, folder);
     throw new ToolError('workspace', 'The folder of this session has an impossible name.');
@@ -50,6 +52,7 @@ function createLocalFiles(root: string, log: Log): SessionFiles {
     open,
     share: () => Promise.resolve([]),
     named: (folder, words, wordsIn) => namedFiles(placeOf(folder), words, wordsIn),
+    state: (folder) => stateOf(placeOf(folder)),
     put: async (folder, file) => await putFile(path.join(base, ARRIVING), await open(folder), file),
     read: (folder, name) => readPlainFile(placeOf(folder), name),
     list: (folder) => listFiles(placeOf(folder)),

@@ -3,6 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { MAX_TICKETS } from '../../../src/protocol/operator/sign-in.ts';
 import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { SocketClient } from '../../channels/http/websocket/client.ts';
+import { pageSession } from '../page-session.ts';
 import { describeGateway, OWNER, WAIT } from '../setup.ts';
 
 describeGateway('a ticket', {}, (fixture) => {
@@ -93,8 +94,8 @@ describeGateway('a ticket', {}, (fixture) => {
       headers: page,
       body: JSON.stringify({ code }),
     });
-    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
-    const refused = await fetch(at('/v1/stream-tickets'), { method: 'POST', headers: { ...page, cookie } });
+    const headers = await pageSession(signedIn);
+    const refused = await fetch(at('/v1/stream-tickets'), { method: 'POST', headers });
     expect(await refused.json()).toMatchObject({ error: { code: 'token_needed' } });
     const ticket = await ticketOf();
     expect(await fixture().dump()).not.toContain(ticket);

@@ -141,6 +141,47 @@ describeGateway('administration', { telegram: true, file }, (fixture) => {
     expect(await read('/v1/log?level=warn')).toEqual({ lines: expect.any(Array) });
   });
 
+  it('never changes over HTTP which programs run, however the change is written', async () => {
+    const own = { command: 'node', args: ['server.js'], env: { A: '1' } };
+    const written = { mcp: { servers: { own, far: { url: 'http://127.0.0.1:9/mcp' } } } };
+    const attempts = [
+      { path: ['mcp', 'servers', 'x'], value: { command: '/bin/sh', args: ['-c', 'id'] } },
+      { path: ['mcp', 'servers', 'own', 'command'], value: '/bin/sh' },
+      { path: ['mcp', 'servers', 'own', 'args', 0], value: '-e' },
+      { path: ['mcp', 'servers', 'own', 'args'] },
+      { path: ['mcp', 'servers', 'own', 'env', 'NODE_OPTIONS'], value: '--import=/tmp/x.mjs' },
+      { path: ['mcp', 'servers', 'own', 'cwd'], value: '/tmp' },
+      { path: ['mcp', 'servers', 'far'], value: { command: 'sh' } },
+      { path: ['mcp', 'servers'], value: { own: { ...own, args: [] } } },
+      { path: ['mcp'], value: { servers: { y: { command: 'sh' } } } },
+      { path: ['tools', 'exec'], value: true },
+      { path: ['tools'], value: { exec: true } },
+    ];
+    // Also while something else in the file is wrong, which would hide what the file comes to mean.
+    for (const content of [written, { ...written, nonsense: 1 }]) {
+      const text = JSON.stringify(content);
+      await writeFile(configFile(), text);
+      for (const change of attempts) {
+        const { version } = await read('/v1/config');
+        const { status, body } = await send('PATCH', '/v1/config', { version, changes: [change] });
+        expect([status, body.error?.code], JSON.stringify(change)).toEqual([400, 'bad_config']);
+        expect(body.error.message).toMatch(/(mcp\.servers\.\w+\.\w+|tools\.exec): .*config set/);
+        expect(await readFile(configFile(), 'utf8')).toBe(text);
+      }
+    }
+    await writeFile(configFile(), JSON.stringify(written));
+    for (const change of [
+      { path: ['mcp', 'servers', 'own', 'timeoutMs'], value: 5_000 },
+      { path: ['mcp', 'servers', 'far', 'url'], value: 'http://127.0.0.1:10/mcp' },
+      { path: ['tools', 'exec'], value: false },
+      { path: ['mcp', 'servers', 'own'] },
+    ]) {
+      const { version } = await read('/v1/config');
+      expect((await send('PATCH', '/v1/config', { version, changes: [change] })).status).toBe(200);
+    }
+    await writeFile(configFile(), '{}');
+  });
+
   it('changes config.json with its comments, reports what applies when, and refuses stale and wrong changes', async () => {
     await writeFile(configFile(), '{\n  // Ours.\n  "limits": { "messagesPerMinute": 30 }\n}\n');
     const before = await read('/v1/config');

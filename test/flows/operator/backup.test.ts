@@ -1,4 +1,5 @@
 /** `parley backup` next to a running gateway, and `parley restore` into other homes and the other kind of database. */
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile, copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,11 +11,19 @@ import { startGateway } from '../../../src/gateway.ts';
 import { knownMigrations } from '../../../src/store/database/migrate.ts';
 import { openDatabaseOf } from '../../../src/store/open-store.ts';
 import { writeBackup } from '../../../src/ops/backup-file.ts';
-import { parley } from '../../child.ts';
+import { parley, startParley } from '../../child.ts';
 import { createDatabase, makeEmbeddedHome, silentLog } from '../../database.ts';
 import { describeGateway, OWNER, WAIT } from '../setup.ts';
 
 type Environment = Record<string, string>;
+
+type Send = (
+  method: string,
+  route: string,
+  json?: object,
+  headers?: Record<string, string>,
+  // oxlint-disable-next-line typescript/no-explicit-any -- the answer of any route
+) => Promise<{ status: number; headers: Headers; body: any }>;
 
 /** Tables about running processes, and files of sessions, which are compared as files. */
 const ROWS_LEFT_OUT = [
@@ -120,6 +129,75 @@ async function intoPostgres(
   return env;
 }
 
+it('does not make valid again what was revoked since the backup, nor browsers that were signed out', async () => {
+  const env = {
+    GATEWAY_HOME: await folder(),
+    DATABASE_URL: await createDatabase(),
+    GATEWAY_TOKEN: OWNER,
+    PORT: '0',
+    OLLAMA_HOST: 'http://127.0.0.1:9',
+  };
+  /** Runs `work` on a gateway, with a `send` that returns status and answer. */
+  const onGateway = async (work: (send: Send, url: string) => Promise<void>): Promise<void> => {
+    const gateway = await startGateway(loadConfig(env), { log: silentLog });
+    const send: Send = async (method, route, json, headers = { authorization: `Bearer ${OWNER}` }) => {
+      const body = json === undefined ? {} : { body: JSON.stringify(json) };
+      const all = { 'content-type': 'application/json', ...headers };
+      const response = await fetch(gateway.url + route, { method, headers: all, ...body });
+      return { status: response.status, headers: response.headers, body: await response.json() };
+    };
+    try {
+      await work(send, gateway.url);
+    } finally {
+      await gateway.stop();
+    }
+  };
+  const made: Record<string, { id: string; secret: string }> = {};
+  let session: Record<string, string> = {};
+  await onGateway(async (send) => {
+    for (const name of ['kept', 'revoked', 'rotated'])
+      made[name] = (await send('POST', '/v1/tokens', { name, scopes: ['chat'] })).body;
+  });
+  const link = (await parley(['open'], { ...env, PORT: '8080' })).stdout;
+  await onGateway(async (send) => {
+    const page = { 'x-parley-page': '1' };
+    const code = /#code=([\w-]+)/.exec(link)?.[1];
+    const { headers, body } = await send('POST', '/v1/sign-in', { code }, page);
+    const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
+    session = {
+      cookie: cookie.replace(/^parley_session_\d+/, 'parley_session'),
+      'x-parley-page': body.pageKey,
+    };
+  });
+  const file = path.join(await folder(), 'before.backup');
+  await backup(env, file);
+  let rotated = '';
+  /** The session as a browser sends it to the port of this start. */
+  const browser = (url: string): Record<string, string> => ({
+    ...session,
+    cookie: (session['cookie'] ?? '').replace('parley_session=', `parley_session_${new URL(url).port}=`),
+  });
+  await onGateway(async (send, url) => {
+    expect((await send('GET', '/v1/sessions', undefined, browser(url))).status).toBe(200);
+    expect((await send('DELETE', `/v1/tokens/${made['revoked']?.id}`)).status).toBe(200);
+    rotated = (await send('POST', `/v1/tokens/${made['rotated']?.id}/rotate`)).body.secret;
+  });
+  await restore(env, file, '--replace');
+  await onGateway(async (send, url) => {
+    const status = async (headers: Record<string, string>): Promise<number> =>
+      (await send('GET', '/v1/sessions', undefined, headers)).status;
+    const withToken = (secret = ''): Promise<number> => status({ authorization: `Bearer ${secret}` });
+    expect(await withToken(made['kept']?.secret)).toBe(200);
+    expect(await withToken(made['revoked']?.secret)).toBe(401);
+    expect(await withToken(made['rotated']?.secret)).toBe(401);
+    // It is not in the backup either.
+    expect(await withToken(rotated)).toBe(401);
+    expect(await status(browser(url))).toBe(401);
+    const { tokens } = (await send('GET', '/v1/tokens')).body;
+    expect(tokens.map(({ name }: { name: string }) => name)).toEqual(['GATEWAY_TOKEN', 'kept']);
+  });
+});
+
 /** Turns that run while the backup is written. */
 const RUNNING = 20;
 
@@ -193,6 +271,20 @@ describe.each([{ embedded: true }, { embedded: false }])(
         } finally {
           await gateway.stop();
         }
+      });
+
+      it('leaves nothing of a backup that is stopped while it is written', async () => {
+        const { env, home } = fixture();
+        const large = path.join(home, 'large');
+        await writeFile(large, randomBytes(150_000_000));
+        onTestFinished(() => rm(large));
+        const target = await folder();
+        const child = startParley(['backup', path.join(target, 'x.backup')], env);
+        await vi.waitFor(async () => expect((await readdir(target)).join()).toContain('.part'), WAIT);
+        child.signal('SIGINT');
+        expect(await child.ended).toBe(1);
+        expect(child.stderr()).toContain('Stopped: no backup was written.');
+        expect(await readdir(target)).toEqual([]);
       });
 
       it('refuses what would lose data, and leaves everything unchanged', async () => {

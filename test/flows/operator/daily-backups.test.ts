@@ -100,7 +100,7 @@ describe('a daily backup', () => {
     const shown = codeBlocks('docs/operating.md').find(({ text }) => text.includes('pg.broken'))?.text ?? '';
     const commands = shown.replace('2026-11-29', DAY);
     const npx = 'set -e\nnpx() { shift; node "$CLONE/src/launch.js" "$@"; }';
-    const typed = { CLONE: ROOT, GATEWAY_HOME: '.parley' };
+    const typed = { CLONE: ROOT, HOME: folder };
     const { code, output } = await runShell(`${npx}\n${commands}`, { cwd: folder, env: typed });
     expect({ code, output }).toEqual({
       code: 0,

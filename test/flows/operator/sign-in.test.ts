@@ -4,6 +4,7 @@ import { CODE_MS } from '../../../src/protocol/operator/sign-in.ts';
 import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { parley } from '../../child.ts';
 import { describeGateway, WAIT } from '../setup.ts';
+import { pageSession } from '../page-session.ts';
 
 const PAGE = { 'x-parley-page': '1', 'content-type': 'application/json' };
 
@@ -20,28 +21,32 @@ describeGateway('signing in with a link', {}, (fixture) => {
       headers: { ...PAGE, ...headers },
       body: JSON.stringify({ code }),
     });
-  const signIn = async (): Promise<string> => {
+  const signIn = async () => {
     const response = await redeem(await freshCode());
     expect(response.status).toBe(200);
     const cookie = response.headers.get('set-cookie') ?? '';
     expect(cookie).toMatch(
-      /^parley_session_\d+=[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
+      /^parley_session_\d+=[\w-]{22}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
     );
-    return cookie.split(';')[0] ?? '';
+    const session = await pageSession(response);
+    expect(session['x-parley-page']).toMatch(/^[\w-]{21}$/);
+    return session;
   };
-  const ask = (cookie: string, headers: Record<string, string> = PAGE, method = 'GET') =>
-    fetch(at('/v1/sessions'), { method, headers: { cookie, ...headers } });
+  const ask = (session: Record<string, string>, headers: Record<string, string> = {}) =>
+    fetch(at('/v1/sessions'), { headers: { ...session, ...headers } });
 
   it('gives a browser the rights of an admin with a code that works once, and the token is in no address', async () => {
     const code = await freshCode();
     const [one, other] = await Promise.all([redeem(code), redeem(code)]);
     expect(new Set([one.status, other.status])).toEqual(new Set([200, 401]));
     expect((await redeem(code)).status).toBe(401);
-    const cookie = await signIn();
-    expect((await ask(cookie)).status).toBe(200);
-    const health = await fetch(at('/readyz'), { headers: { cookie, ...PAGE } });
+    const session = await signIn();
+    expect((await ask(session)).status).toBe(200);
+    const health = await fetch(at('/readyz'), { headers: session });
     expect(await health.json()).toHaveProperty('version');
-    expect(await fixture().dump()).not.toContain(cookie.split('=')[1]);
+    const dump = await fixture().dump();
+    expect(dump).not.toContain(session.cookie.split('=')[1]);
+    expect(dump).not.toContain(session['x-parley-page']);
   });
 
   it('refuses codes that are too old or guessed, and slows down guessing', async () => {
@@ -60,15 +65,13 @@ describeGateway('signing in with a link', {}, (fixture) => {
   });
 
   it('accepts the cookie from its own page only: not from forms, other sites, or allowed origins', async () => {
-    const cookie = await signIn();
+    const session = await signIn();
     const host = new URL(fixture().gateway.url).host;
-    expect((await ask(cookie, {})).status).toBe(401);
-    expect((await ask(cookie, { ...PAGE, origin: 'https://evil.example' })).status).toBe(403);
-    expect((await ask(cookie, { ...PAGE, origin: `http://localhost:${host.split(':')[1]}` })).status).toBe(
-      403,
-    );
-    expect((await ask(cookie, { ...PAGE, 'sec-fetch-site': 'same-site' })).status).toBe(403);
-    expect((await ask(cookie, { ...PAGE, origin: `http://${host}` })).status).toBe(200);
+    expect((await ask({ cookie: session.cookie })).status).toBe(401);
+    expect((await ask(session, { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await ask(session, { origin: `http://localhost:${host.split(':')[1]}` })).status).toBe(403);
+    expect((await ask(session, { 'sec-fetch-site': 'same-site' })).status).toBe(403);
+    expect((await ask(session, { origin: `http://${host}` })).status).toBe(200);
     expect((await redeem(await freshCode(), { origin: 'https://evil.example' })).status).toBe(403);
     const bare = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"code":"x"}' };
     expect((await fetch(at('/v1/sign-in'), bare)).status).toBe(403);
@@ -76,11 +79,32 @@ describeGateway('signing in with a link', {}, (fixture) => {
     expect(secure.headers.get('set-cookie')).not.toContain('Secure');
   });
 
+  it('gives nothing to a server on another port of the host, which the browser sends the cookie to', async () => {
+    const session = await signIn();
+    const [, value = ''] = session.cookie.split('=');
+    const key = session['x-parley-page'];
+    const own = { origin: fixture().gateway.url, 'sec-fetch-site': 'same-origin' };
+    const stolen: Record<string, string>[] = [
+      { cookie: session.cookie, 'x-parley-page': '1', ...own },
+      { cookie: session.cookie, 'x-parley-page': value, ...own },
+      { cookie: `${session.cookie}${key}`, 'x-parley-page': '1' },
+      { 'x-parley-page': key },
+      { authorization: `Session ${value}` },
+      // Not even the whole secret counts outside the browser.
+      { authorization: `Session ${value}${key}` },
+      { authorization: `session ${value}${key}` },
+      { authorization: `Bearer ${value}${key}` },
+    ];
+    for (const headers of stolen)
+      expect([401, 429], JSON.stringify(headers)).toContain((await ask(headers)).status);
+    expect((await ask(session)).status).toBe(200);
+  });
+
   it('lists the sessions, and ends them from the page, by id, with the command, and with their token', async () => {
     const on = fixture();
     const { env, store } = on;
     const [first, second, third, fourth] = [await signIn(), await signIn(), await signIn(), await signIn()];
-    const out = await fetch(at('/v1/sign-out'), { method: 'POST', headers: { cookie: first, ...PAGE } });
+    const out = await fetch(at('/v1/sign-out'), { method: 'POST', headers: first });
     expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
     await expect.poll(async () => (await ask(first)).status, WAIT).toBe(401);
     const listed = (await (await on.call('/v1/sign-ins')).json()) as {
@@ -105,10 +129,10 @@ describeGateway('signing in with a link', {}, (fixture) => {
     const mine = await store.access.putToken({ hash: hashSecret('x'), name: 'mine', scopes: ['chat'] });
     const link = await parley(['open', mine.tokenId], { ...env, PORT: '8080' });
     const small = await redeem(/#code=([\w-]+)/.exec(link.stdout)?.[1] ?? '');
-    const cookie = small.headers.get('set-cookie')?.split(';')[0] ?? '';
-    expect((await ask(cookie)).status).toBe(200);
-    expect((await fetch(at('/metrics'), { headers: { cookie, ...PAGE } })).status).toBe(403);
+    const ofMine = await pageSession(small);
+    expect((await ask(ofMine)).status).toBe(200);
+    expect((await fetch(at('/metrics'), { headers: ofMine })).status).toBe(403);
     await store.access.revokeToken(mine.tokenId);
-    await expect.poll(async () => (await ask(cookie)).status, WAIT).toBe(401);
+    await expect.poll(async () => (await ask(ofMine)).status, WAIT).toBe(401);
   });
 });

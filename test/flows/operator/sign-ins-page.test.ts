@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { signInLink } from '../../../src/security/index.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import { type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
+import { pageSession } from '../page-session.ts';
 import { goToScreen } from './settings-setup.ts';
 
 const PHONE_AGENT = 'Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0';
@@ -15,8 +16,8 @@ describePage('the sign-ins in the settings', (tab) => {
 
   const link = async (): Promise<string> =>
     (await signInLink(fixture.store.access, fixture.store.signIns, { url: fixture.gateway.url })) ?? '';
-  /** Signs another browser in; returns its cookie. */
-  const signIn = async (agent: string): Promise<string> => {
+  /** Signs another browser in. */
+  const signIn = async (agent: string) => {
     const code = new URL(await link()).hash.replace('#code=', '');
     const answer = await fetch(`${fixture.gateway.url}/v1/sign-in`, {
       method: 'POST',
@@ -24,12 +25,10 @@ describePage('the sign-ins in the settings', (tab) => {
       body: JSON.stringify({ code }),
     });
     expect(answer.status).toBe(200);
-    return answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+    return await pageSession(answer);
   };
-  const ask = async (cookie: string): Promise<number> => {
-    const headers = { cookie, 'x-parley-page': '1' };
-    return (await fetch(`${fixture.gateway.url}/v1/sessions`, { headers })).status;
-  };
+  const ask = async (headers: Record<string, string>): Promise<number> =>
+    (await fetch(`${fixture.gateway.url}/v1/sessions`, { headers })).status;
 
   it('show each browser and when it was used, mark this one, and sign one or all others out', async () => {
     const phone = await signIn(PHONE_AGENT);
@@ -64,7 +63,7 @@ describePage('the sign-ins in the settings', (tab) => {
     await page.getByText('Sign out all 2 other browsers?').waitFor();
     await page.locator('dialog#confirm').getByRole('button', { name: 'Sign out' }).click();
     await expect.poll(titles, WAIT).toEqual([expect.stringMatching(/\(this browser\)$/)]);
-    for (const cookie of [laptop, other]) await expect.poll(() => ask(cookie), WAIT).toBe(401);
+    for (const session of [laptop, other]) await expect.poll(() => ask(session), WAIT).toBe(401);
     await page.reload();
     await page.locator('.settings-row-title').waitFor();
   });

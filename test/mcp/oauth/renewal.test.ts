@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLogins } from '../../../src/mcp/index.ts';
 import type { Logins } from '../../../src/mcp/oauth/logins.ts';
 import { login } from '../../../src/mcp/oauth/login.ts';
+import { confined } from '../../../src/mcp/oauth/origins.ts';
 import { refreshOnce, renewal } from '../../../src/mcp/oauth/renewal.ts';
 import { writeWhole } from '../../../src/settings/index.ts';
 import { type FakeOauthServer, startFakeOauthServer } from '../../fakes/mcp/oauth-server.ts';
@@ -31,7 +32,8 @@ afterEach(async () => {
 function connection(): { renew(): Promise<string>; refresh(): string | undefined } {
   const provider = renewal(logins(), 'notes', server.url);
   if (provider === undefined) throw new Error('nobody has signed in');
-  const fetchFn = refreshOnce(fetch);
+  const own = { name: 'notes', url: server.url, headers: {} };
+  const fetchFn = refreshOnce(confined(fetch, own, () => logins().read('notes', server.url)));
   return {
     renew: () => auth(provider, { serverUrl: server.url, fetchFn }),
     refresh: () => logins().read('notes', server.url)?.tokens.refresh_token,

@@ -1,9 +1,12 @@
 /** The process that reads files: what it extracts from each kind, and how a hostile or broken one ends as a sentence. */
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createReader } from '../../../src/media/reader/reader.ts';
 import { MAX_DOCUMENT_CHARS, MAX_PICTURE_SIDE } from '../../../src/media/reader/protocol.ts';
 import { docx, pdf, png, xlsx, zipBomb } from '../../fakes/files/documents.ts';
@@ -90,7 +93,6 @@ describe('the process that reads', () => {
     return file;
   };
   beforeAll(async () => {
-    // Inside the repository, which the process may read.
     folder = await mkdtemp(path.join(import.meta.dirname, '.programs-'));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -128,6 +130,37 @@ describe('the process that reads', () => {
     const { text } = await createReader({ program: curious })(binary, 'ann', never);
     await rm(outside);
     const denied = 'ERR_ACCESS_DENIED';
-    expect(JSON.parse(text ?? '')).toEqual([[], denied, denied, denied, 'EvalError']);
+    // bubblewrap sets one name: its own working folder.
+    const [names, ...outcomes] = JSON.parse(text ?? '');
+    expect(names.filter((name: string) => name !== 'PWD')).toEqual([]);
+    expect(outcomes).toEqual([denied, denied, denied, 'EvalError']);
+  });
+
+  it('can read no home in the folder of the program, and reach no address of this machine', async () => {
+    const root = path.resolve(import.meta.dirname, '../../..');
+    const home = await mkdtemp(path.join(root, '.parley-reader-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    await writeFile(path.join(home, 'token'), 'secret');
+    const server = createServer((socket) => socket.end('reached')).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const curious = await program(`
+      import fs from 'node:fs';
+      import net from 'node:net';
+      const read = (place) => { try { return String(fs.readFileSync(place)); } catch (error) { return error.code; } };
+      const reach = new Promise((resolve) => {
+        try { net.connect(${port}, '127.0.0.1').on('data', (data) => resolve(String(data))).on('error', (error) => resolve(error.code)); }
+        catch (error) { resolve(error.code); }
+      });
+      const places = ${JSON.stringify([path.join(home, 'token'), path.join(root, '.env'), path.join(root, '.git'), '/etc/passwd'])};
+      const text = JSON.stringify({ files: places.map(read), reached: await reach });
+      console.log(JSON.stringify({ mimeType: 'text/plain', text }));
+      process.exit();`);
+    const { text } = await createReader({ program: curious })(binary, 'ann', never);
+    const { files, reached } = JSON.parse(text ?? '');
+    expect(new Set(files)).toEqual(new Set(['ERR_ACCESS_DENIED']));
+    // Without bubblewrap, the network is open.
+    if (existsSync('/usr/bin/bwrap')) expect(reached).not.toBe('reached');
   });
 });

@@ -95,9 +95,27 @@ describeStore('linked chats', (databases) => {
     for (let n = 0; n < LINK_TRIES.chat; n += 1)
       await store.surfaces.enterCode('no', { ...group, userId: chat().userId });
     const member = { ...group, userId: chat().userId };
-    expect(await store.surfaces.enterCode(hash, member)).toMatchObject({ kind: 'limited' });
+    expect(await store.surfaces.enterCode('no', member)).toMatchObject({ kind: 'limited' });
     await store.sql`delete from link_try`;
     expect(await store.surfaces.enterCode(hash, person)).toMatchObject({ kind: 'asked' });
+  });
+
+  it('lets a right code in, however many wrong ones others have typed, in the same chat too', async () => {
+    const store = await databases.open();
+    const group = chat('group');
+    for (let n = 0; n < LINK_TRIES.total + 1; n += 1)
+      await store.surfaces.enterCode('no', { ...group, userId: chat().userId });
+    const [hash, from] = [code(), chat()];
+    await store.surfaces.giveCode(hash, { ...from, session: from.address });
+    const member = { ...group, userId: chat().userId };
+    // Everyone still has no more than their own tries.
+    for (let n = 0; n < LINK_TRIES.person - 1; n += 1)
+      expect(await store.surfaces.enterCode('no', member)).toMatchObject({ kind: 'limited' });
+    expect(await store.surfaces.enterCode(hash, { ...group, userId: chat().userId })).toMatchObject({
+      kind: 'asked',
+    });
+    await store.surfaces.enterCode('no', member);
+    expect(await store.surfaces.enterCode(hash, member)).toMatchObject({ kind: 'limited' });
   });
 
   it('accepts a limited number of chats', async () => {

@@ -160,7 +160,6 @@ describe('the files that a call names', () => {
       ['sub/deep.sh', 'build.sh'],
       ['sub/last.sh', 'sub/deep.sh'],
     ]);
-    expect(named.some((file) => 'mayNameMore' in file)).toBe(false);
     expect(await files.named('s', ['build.sh'])).toHaveLength(1);
   });
 
@@ -172,43 +171,25 @@ describe('the files that a call names', () => {
       await writeFile(path.join(made, 'a.sh'), `b.sh ${unseen}`);
       await writeFile(path.join(made, 'b.sh'), `a.sh ${unseen} ${last}`);
       await writeFile(path.join(made, 'c.sh'), '');
-      const all = await files.named('s', ['a.sh'], words);
-      return all.map((file) => [file.path, 'mayNameMore' in file]);
+      return (await files.named('s', ['a.sh'], words)).map((file) => file.path);
     };
-    expect(await named('c.sh')).toEqual([
-      ['a.sh', false],
-      ['b.sh', false],
-      ['c.sh', false],
-    ]);
-    expect(await named('d.sh c.sh')).toEqual([
-      ['a.sh', false],
-      ['b.sh', true],
-    ]);
+    expect(await named('c.sh')).toEqual(['a.sh', 'b.sh', 'c.sh']);
+    expect(await named('d.sh c.sh')).toEqual(['a.sh', 'b.sh']);
   });
 
-  it('report when their texts name more than there is room for, or are too long to scan', async () => {
+  it('include what texts name only as far as there is room, and only texts that are short enough to scan', async () => {
     const made = await files.open('s');
     const names = Array.from({ length: MAX_NAMED_FILES }, (_, n) => `f${n}`);
     for (const name of names) await writeFile(path.join(made, name), '');
-    await writeFile(path.join(made, 'few.sh'), names.slice(1).join(' '));
     await writeFile(path.join(made, 'many.sh'), names.join(' '));
     const words = (text: string): string[] => text.split(' ');
-    const few = await files.named('s', ['few.sh'], words);
-    expect(few).toHaveLength(MAX_NAMED_FILES);
-    expect(few.find(({ path: at }) => at === 'few.sh')).not.toHaveProperty('mayNameMore');
-    const many = await files.named('s', ['many.sh'], words);
-    expect(many).toHaveLength(MAX_NAMED_FILES);
-    expect(many.find(({ path: at }) => at === 'many.sh')).toHaveProperty('mayNameMore', true);
-    for (const [bytes, mayNameMore] of [
-      [MAX_SCRIPT_BYTES, undefined],
-      [MAX_SCRIPT_BYTES + 1, true],
+    expect(await files.named('s', ['many.sh'], words)).toHaveLength(MAX_NAMED_FILES);
+    for (const [bytes, count] of [
+      [MAX_SCRIPT_BYTES, 2],
+      [MAX_SCRIPT_BYTES + 1, 1],
     ] as const) {
       await writeFile(path.join(made, 'long.sh'), `sh f0 ${'#'.repeat(bytes - 6)}`);
-      const long = await files.named('s', ['long.sh'], words);
-      expect(long.find(({ path: at }) => at === 'long.sh')).toMatchObject({ bytes });
-      expect(long.map((file) => 'mayNameMore' in file && file.mayNameMore).includes(true)).toBe(
-        mayNameMore ?? false,
-      );
+      expect(await files.named('s', ['long.sh'], words)).toHaveLength(count);
     }
   });
 });

@@ -89,8 +89,6 @@ export const approvals = {
   'approval.file_hidden': '{file}, which cannot be shown. {problem}',
   'approval.file': '{file}, {bytes} bytes, SHA-256 {digest}',
   'approval.file_unshown': '{file}. It is too long to show, or is not text.',
-  'approval.may_name_more':
-    'It may name other files. They are not shown and are not part of what you approve.',
 
   'decided.denied': 'Denied: it will not run.',
   'decided.approved': 'Approved.',

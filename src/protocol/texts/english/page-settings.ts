@@ -261,8 +261,6 @@ export const pageTurns = {
   'page.approval.file_unshown': 'Named above: {name}, which cannot be shown. {problem}',
   'page.approval.file_unshown_in': 'Named in {place}: {name}, which cannot be shown. {problem}',
   'page.approval.file_long': 'It is too long to show, or is not text.',
-  'page.approval.file_more':
-    'It may name other files. They are not shown and are not part of what you approve.',
   'page.trace.what': 'Trace: what happened in this turn',
   'page.trace': 'Trace',
   'page.trace.cost': 'Cost: {cost}',

@@ -120,6 +120,8 @@ export const failures = {
 /*** What is wrong with settings and profiles: by file and field, in the log, on the command line and on the page. */
 export const fileProblems = {
   'problem.nothing_changed': 'Nothing was changed:',
+  'problem.starts_programs':
+    'decides which programs run as the gateway, so it is changed only on its machine: {command}',
   'problem.at': '{place}: {what}',
   'problem.file': 'the file',
   'problem.unknown_field': 'there is no such field',

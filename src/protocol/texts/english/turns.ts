@@ -138,6 +138,18 @@ export const turns = {
   'risk.changes': 'It changes something, or sends something to others.',
   'risk.changed_since':
     'You approved this before, but it or a file that it names has changed since: please check it again.',
+  'risk.whole_folder': {
+    one: 'It may use the only file of this chat ({bytes} bytes, SHA-256 {digest}).',
+    other: 'It may use any of the {count} files of this chat ({bytes} bytes, SHA-256 {digest}).',
+  },
+  'risk.none_changed': 'None has changed since you last allowed this.',
+  'risk.changed_files': {
+    one: 'One has changed since you last allowed this: {names}.',
+    other: '{count} have changed since you last allowed this: {names}.',
+  },
+  'risk.and_more': '{names} and {count} more',
+  'risk.not_compared':
+    'If more than {most} files exist, I do not list which of them have changed since you last allowed this.',
   'risk.network_script': 'runs a script from the network',
   'risk.deletes': 'deletes files',
   'risk.disks': 'writes to disks',

@@ -111,7 +111,7 @@ function describeFile(file) {
       ),
     ];
   }
-  const { bytes, sha256, text, mayNameMore } = file;
+  const { bytes, sha256, text } = file;
   const described = { name, bytes: String(bytes), sha: h('code', {}, sha256) };
   const heading = h(
     'p',
@@ -120,10 +120,7 @@ function describeFile(file) {
       ? sayParts('page.approval.file', described)
       : sayParts('page.approval.file_in', { place, ...described })),
   );
-  const notes = [
-    ...(text === undefined ? [say('page.approval.file_long')] : []),
-    ...(mayNameMore === true ? [say('page.approval.file_more')] : []),
-  ].map((note) => h('p', {}, note));
+  const notes = text === undefined ? [h('p', {}, say('page.approval.file_long'))] : [];
   const content = text ? [h('pre', { tabindex: '0' }, visible(text))] : [];
   return [heading, ...notes, ...content];
 }

@@ -105,7 +105,7 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     const named = [
       { path: 'build.sh', bytes: 9, sha256: 'a'.repeat(64), text: 'echo <b>\u202e' },
       { path: 'big.bin', bytes: 9_000_000, sha256: 'b'.repeat(64) },
-      { path: 'long.sh', namedIn: 'build.sh', bytes: 70_000, sha256: 'c'.repeat(64), mayNameMore: true },
+      { path: 'long.sh', namedIn: 'build.sh', bytes: 70_000, sha256: 'c'.repeat(64) },
       { path: 'run', problem: '"run" is a link; only plain files and folders are used.' },
     ];
     fixture.api.gateway.pendingApprovals = [{ ...pendingApproval(turn, 'q4', 'sh build.sh'), files: named }];
@@ -115,7 +115,6 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(shown).toContain(`build.sh, 9 bytes, SHA-256 ${'a'.repeat(64)}echo <b>\\u{202e}`);
     expect(shown).toContain('big.bin, 9000000 bytes');
     expect(shown).toContain('Named in build.sh: long.sh, 70000 bytes');
-    expect(shown).toContain('It may name other files. They are not shown');
     expect(shown).toContain('run, which cannot be shown. "run" is a link');
   });
 
