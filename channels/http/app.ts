@@ -93,6 +93,8 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     const { incoming, outgoing } = c.env;
     outgoing.setHeader('x-content-type-options', 'nosniff');
     outgoing.setHeader('referrer-policy', 'no-referrer');
+    // A page that opens this one, or that this one opens, gets no handle on its window.
+    outgoing.setHeader('cross-origin-opener-policy', 'same-origin');
     checkHeaders(incoming, parts.allowed());
     const preflight = allowCrossOrigin(c);
     if (preflight !== undefined) return preflight;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { TextRef, TextTable } from '../texts/say.ts';
 import type { ConfigChange } from '../settings.ts';
 
-/** Ids of profiles, which are also names of folders. */
-export const PROFILE_ID = /^[a-z0-9_-]{1,32}$/;
+/** Ids of profiles, which are also names of folders: none that an object has by itself, or that Windows reserves. */
+export const PROFILE_ID = /^(?!(?:__proto__|constructor|aux|con|nul|prn|com\d|lpt\d)$)[a-z0-9_-]{1,32}$/;
 
 /** Where descriptions of its fields are among those of all settings. */
 export const PROFILE_SETTINGS = 'profiles';

@@ -59,7 +59,13 @@ it('creates a profile that can be used immediately, and refuses a name that is t
   expect(inUse('poet')).toMatchObject({ id: 'poet', enabledTools: ['list_dir', 'read_file'] });
   for (const name of ['poet', 'coder', 'default', '', 'A b', '../up'])
     expect([name, (await files.createProfile(name)).kind]).toEqual([name, 'refused']);
-  for (let nth = 1; nth < MAX_PROFILES; nth += 1) await mkdir(path.join(folder, `p${nth}`));
+  for (const name of ['__proto__', 'constructor', 'con', 'nul', 'com1', 'lpt9']) {
+    expect(problemsOf(await files.createProfile(name))).toEqual([
+      expect.stringContaining('no reserved word'),
+    ]);
+  }
+  expect(await files.createProfile('console')).toMatchObject({ kind: 'changed' });
+  for (let nth = 2; nth < MAX_PROFILES; nth += 1) await mkdir(path.join(folder, `p${nth}`));
   expect(problemsOf(await files.createProfile('more'))).toEqual([
     `the name of the profile: more: there are already ${MAX_PROFILES} profile folders, the maximum`,
   ]);

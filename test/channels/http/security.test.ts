@@ -166,6 +166,7 @@ describe('every answer', () => {
     for (const response of [page, await fetch(`${api.url}/v1/models`), await fetch(`${api.url}/nothing`)]) {
       expect(response.headers.get('x-content-type-options')).toBe('nosniff');
       expect(response.headers.get('referrer-policy')).toBe('no-referrer');
+      expect(response.headers.get('cross-origin-opener-policy')).toBe('same-origin');
     }
     const etag = page.headers.get('etag') ?? '';
     expect((await fetch(api.url, { headers: { 'if-none-match': etag } })).status).toBe(304);

@@ -155,9 +155,11 @@ export const fileProblems = {
     one: 'at most {most} folders are allowed; {count} more is not read, from "{first}" on',
     other: 'at most {most} folders are allowed; {count} more are not read, from "{first}" on',
   },
-  'problem.profile_id': 'a profile name must have 1 to 32 of the characters a-z, 0-9, "-" and "_"',
+  'problem.profile_id':
+    'a profile name must have 1 to 32 of the characters a-z, 0-9, "-" and "_", and be no reserved word such as "con" or "constructor"',
   'problem.profile_name': 'the name of the profile: {name}',
-  'problem.name_form': 'it must have 1 to 32 of the characters a-z, 0-9, "-" and "_"',
+  'problem.name_form':
+    'it must have 1 to 32 of the characters a-z, 0-9, "-" and "_", and be no reserved word such as "con" or "constructor"',
   'problem.name_taken': 'this name is already in use',
   'problem.no_room': 'there are already {most} profile folders, the maximum',
   'json.empty': 'is empty: write {braces} for no settings',
