@@ -189,8 +189,12 @@ function rootCause(error: unknown): unknown {
 
 function unavailable(cause: unknown, server: string | undefined): StoreError {
   const code = errorCode(cause);
+  const isLate = cause === undefined || code === CANCELLED;
   const problem =
-    REFUSING_WRITES[code ?? ''] ?? `cannot be reached${code === undefined ? '' : ` (${code})`}.`;
+    REFUSING_WRITES[code ?? ''] ??
+    (isLate
+      ? 'did not answer in time: is a table locked, or the server overloaded?'
+      : `cannot be reached${code === undefined ? '' : ` (${code})`}.`);
   return new StoreError(
     code === READ_ONLY ? 'read_only' : 'unavailable',
     `The database${server === undefined ? '' : ` at ${server}`} ${problem} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,
