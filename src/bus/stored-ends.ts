@@ -39,7 +39,7 @@ export class StoredEnds {
     if (silent.length === 0 || this.#isLooking) return;
     this.#isLooking = true;
     this.#read(silent)
-      .catch((error: unknown) => this.#log.warn({ err: toGatewayError(error) }, 'turn_ends_unread'))
+      .catch((error: unknown) => this.#log.warn({ err: toGatewayError(error) }, 'stored_ends_unread'))
       .finally(() => (this.#isLooking = false));
   }
 

@@ -17,6 +17,7 @@ const NEEDS = {
   bubblewrap: [() => programPath('bwrap'), 'install bubblewrap'],
   Chromium: [chromiumPath, 'install Chromium or name it in CHROMIUM'],
   'nats-server': [() => programPath('nats-server'), 'install nats-server'],
+  pgbouncer: [() => programPath('pgbouncer'), 'install pgbouncer'],
   openssl: [() => programPath('openssl'), 'install openssl'],
   python3: [() => programPath('python3'), 'install python3'],
   script: [() => programPath('script'), 'install the program "script"'],

@@ -7,6 +7,7 @@ import { serverOf } from '../../lib/connection-url.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { connect, type DatabasePlace, type Sql } from './database.ts';
 import { drizzle, migrate, readMigrationFiles } from './drizzle.ts';
+import { refusePooler } from './pooler.ts';
 import { withRetry } from './retry.ts';
 
 /** How long a start waits for the leases of dead gateways to expire, and how often it checks, in milliseconds. */
@@ -33,7 +34,8 @@ const WAIT_REPORTED_MS = 5_000;
 
 /**
  * Applies missing migrations under an advisory lock. Throws `StoreError`: `schema_newer`, `schema_unreleased` (created
- * before the first release), `gateways_run` (others use what would change), `postgres_too_old`, `unavailable`.
+ * before the first release), `gateways_run` (others use what would change), `postgres_too_old`, `pooler_mode`, `pooler_settings`, `pooler_refused`,
+ * `unavailable`.
  */
 export async function migrateDatabase(
   place: DatabasePlace,
@@ -50,7 +52,11 @@ export async function migrateDatabase(
     throw new StoreError('install_broken', `The folder ${folder} is missing; install again.`);
   const client = connect(place, 1);
   try {
-    await withRetry(() => migrateUnderLock(client, place, folder, options.othersEndWithinMs), {
+    const prepare = async (): Promise<void> => {
+      if (place.url !== undefined) await refusePooler(place);
+      await migrateUnderLock(client, place, folder, options.othersEndWithinMs);
+    };
+    await withRetry(prepare, {
       forMs: options.retryForMs,
       server: place.url === undefined ? undefined : serverOf(place.url),
       onWait: waitReporter(place, options.progress),

@@ -51,6 +51,9 @@ const TRANSIENT = new Set([
   ...Object.keys(REFUSING_WRITES),
 ]);
 
+/** Of a server that refuses how it is spoken to: a pooler that does not know a setting of the connection. */
+const PROTOCOL_VIOLATION = '08P01';
+
 /** Codes of Postgres for files that are not what it wrote: internal errors, corrupted data, a missing file. */
 const DAMAGED = /^(XX...|58P01)$/;
 
@@ -72,6 +75,7 @@ export function isConnectionGone(error: unknown): boolean {
 /** True if the same statement may soon succeed: the connection broke, the server restarts or temporarily cannot write, or two transactions conflicted. */
 export function isTransient(error: unknown): boolean {
   const code = errorCode(error);
+  if (code === PROTOCOL_VIOLATION) return false;
   if (code !== undefined && (TRANSIENT.has(code) || code.startsWith('08'))) return true;
   if (error instanceof Error && /terminated unexpectedly/i.test(error.message)) return true;
   return error instanceof Error && error.cause !== undefined && isTransient(error.cause);
@@ -165,6 +169,13 @@ function toStoreError(error: unknown, server: string | undefined): StoreError {
   const certificate = untrusted(cause);
   if (certificate !== undefined) return certificate;
   const message = cause instanceof Error ? cause.message : String(cause);
+  if (errorCode(cause) === PROTOCOL_VIOLATION) {
+    const remedy =
+      'If DATABASE_URL leads to PgBouncer, set ignore_startup_parameters = search_path,statement_timeout,jit,enable_seqscan and pool_mode = session there.';
+    return new StoreError('pooler_refused', `The database refused the connection: ${message}. ${remedy}`, {
+      cause,
+    });
+  }
   if (DAMAGED.test(errorCode(cause) ?? '')) {
     const remedy = `Move its folder away and restore the last backup: ${PARLEY} restore FILE`;
     return new StoreError('database_damaged', `The database is damaged (${message}). ${remedy}`, { cause });
@@ -178,8 +189,12 @@ function rootCause(error: unknown): unknown {
 
 function unavailable(cause: unknown, server: string | undefined): StoreError {
   const code = errorCode(cause);
+  const isLate = cause === undefined || code === CANCELLED;
   const problem =
-    REFUSING_WRITES[code ?? ''] ?? `cannot be reached${code === undefined ? '' : ` (${code})`}.`;
+    REFUSING_WRITES[code ?? ''] ??
+    (isLate
+      ? 'did not answer in time: is a table locked, or the server overloaded?'
+      : `cannot be reached${code === undefined ? '' : ` (${code})`}.`);
   return new StoreError(
     code === READ_ONLY ? 'read_only' : 'unavailable',
     `The database${server === undefined ? '' : ` at ${server}`} ${problem} See DATABASE_URL, or the disk behind GATEWAY_HOME.`,

@@ -23,6 +23,34 @@ describe('retry', () => {
     expect([runs, result]).toEqual([3, 2]);
   });
 
+  it.each([
+    [
+      'that cannot be reached',
+      () => Promise.reject(failure('ECONNREFUSED')),
+      /cannot be reached \(ECONNREFUSED\)/,
+    ],
+    [
+      'that cancelled a statement',
+      () => Promise.reject(failure('57014')),
+      /did not answer in time: is a table locked/,
+    ],
+    ['that does not answer', () => new Promise(() => undefined), /did not answer in time: is a table locked/],
+    ['without writes', () => Promise.reject(failure('25006')), /is read-only: has it become a standby/],
+  ])('says what is wrong with a server %s', async (_what, work, words) => {
+    await expect(withRetry(work, { forMs: 50 })).rejects.toThrow(words);
+  });
+
+  it('refuses at once what a pooler does not accept, in its words', async () => {
+    let runs = 0;
+    const refused = Object.assign(new Error('unsupported startup parameter: search_path'), { code: '08P01' });
+    const failing = withRetry(() => {
+      runs += 1;
+      return Promise.reject(refused);
+    });
+    await expect(failing).rejects.toThrow(/unsupported startup parameter: search_path\. .*PgBouncer/);
+    expect(runs).toBe(1);
+  });
+
   it('recognizes the failure that has no code', () => {
     expect(isTransient(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isTransient(failure('23505'))).toBe(false);
