@@ -89,7 +89,8 @@ export interface DiscordTiming extends ChannelTiming {
 export const TIMING: DiscordTiming = {
   ...CHANNEL_TIMING,
   pause,
-  identifySpacingMs: 5_100,
+  // A second and a half more than Discord asks for: a busy machine may send the frame late after it was counted.
+  identifySpacingMs: 6_500,
   saveEveryMs: 2_000,
   historySpacingMs: 100,
   closeMs: 2_000,

@@ -172,13 +172,25 @@ function textOfForwarded(message: z.infer<typeof Snapshot>['message']): string {
     .join('\n');
 }
 
-/** The text with names in place of people's ids. */
+/**
+ * The text with names in place of people's ids, emojis and commands by name, and times as people elsewhere write them.
+ * Channels and roles keep their ids: Discord tells a bot their names only one by one.
+ */
 export function withNames(message: { content: string; mentions: z.infer<typeof Person>[] }): string {
   const { content, mentions } = message;
-  return content.replaceAll(/<@!?(\d{1,20})>/g, (tag, id: string) => {
-    const person = mentions.find((one) => one.id === id);
-    return person === undefined ? tag : `@${nameOf(person) ?? id}`;
-  });
+  return content
+    .replaceAll(/<@!?(\d{1,20})>/g, (tag, id: string) => {
+      const person = mentions.find((one) => one.id === id);
+      return person === undefined ? tag : `@${nameOf(person) ?? id}`;
+    })
+    .replaceAll(/<a?(:\w{2,32}:)\d{1,20}>/g, '$1')
+    .replaceAll(/<(\/[^<>:\n]{1,100}):\d{1,20}>/g, '$1')
+    .replaceAll(/<t:(-?\d{1,10})(?::[tTdDfFsSR])?>/g, (_, seconds: string) => timeText(Number(seconds)));
+}
+
+/** `2026-01-31 09:27 UTC`. */
+function timeText(seconds: number): string {
+  return `${new Date(seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /** A person's name as people see it. */

@@ -88,3 +88,15 @@ describe('cards on Discord', () => {
     expect(read({ author: app, content: 'hi', embeds: 'x', components: 7 }).content).toBe('hi');
   });
 });
+
+describe('tags in a text on Discord', () => {
+  it.each([
+    ['nice <:party:12> <a:wave:34>', 'nice :party: :wave:'],
+    ['use </ask about:55> or </ask:55>', 'use /ask about or /ask'],
+    ['at <t:1700000000:R> or <t:1700000000>', 'at 2023-11-14 22:13 UTC or 2023-11-14 22:13 UTC'],
+    ['in <#5> for <@&6>, not <t:99999999999:R', 'in <#5> for <@&6>, not <t:99999999999:R'],
+    ['far <t:9999999999:F> <t:-9999999999>', 'far 2286-11-20 17:46 UTC 1653-02-10 06:13 UTC'],
+  ])('"%s" reads "%s"', (content, text) => {
+    expect(read({ content }).content).toBe(text);
+  });
+});
