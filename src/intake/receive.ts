@@ -65,11 +65,8 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     if (message.fromBot === true) return await receiveBot(context, message, options);
     await noteLanguage(context, raw, language);
     if (message.button !== undefined) {
-      return await reply(
-        context,
-        message,
-        await press(context, buttons, message, message.button, verdict.owner),
-      );
+      const answer = await press(context, buttons, message, message.button, verdict.owner);
+      return await reply(context, message, answer);
     }
     // A forwarded message is not an instruction from its sender, and a question asked again is not a command.
     const isText = message.forwarded === true || options.retryOf !== undefined;
@@ -222,7 +219,7 @@ async function press(
   const { place, senderName, forms, fields } = message;
   const who = { userId: userIdOf(message), senderName, owner };
   const say = context.languages.say(message);
-  const pressed = { value, address: addressOf(message), place, ...who, forms, fields, say };
+  const answer = { value, address: addressOf(message), place, ...who, forms, fields, say };
   for (const handler of handlers) {
     const answer = await handler(pressed);
     if (answer === undefined) continue;

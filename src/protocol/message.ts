@@ -57,8 +57,6 @@ export interface InboundMessage extends Place {
   messageId?: string | undefined;
   /** In a group, only its sender sees the message: what a reply that no one else sees refers to it by. It has no `messageId`. */
   hiddenId?: string | undefined;
-  /** The number of platform messages that were joined into this one; absent for a single one. */
-  joined?: number | undefined;
   /** The sender has given the message `messageId` this text. */
   isEdit?: true | undefined;
   /** The sender wants to stop the answer that this message on the platform is part of; then there is no text. */

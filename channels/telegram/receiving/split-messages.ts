@@ -167,7 +167,6 @@ export function joinParts(parts: readonly [Received, ...Received[]]): InboundMes
   return {
     ...first.message,
     content: kindOf(first) === 'text' ? joinTexts(parts) : joinContents(messages, authors.size > 1),
-    joined: messages.length,
     media: messages.flatMap(({ media }) => media),
     mentioned: messages.some(({ mentioned }) => mentioned),
     ...(forwarded.length > 0 && { forwarded: true, forwardedFrom: namesOf([...authors]) }),

@@ -190,7 +190,10 @@ describeGateway(
       const says = async (content: string): Promise<string> =>
         (await answer('/v1/sessions/http:talker/messages', { content })).body.reply;
       expect(await says('/mode')).toContain('Planning in the profile "default": auto');
-      await vi.waitFor(async () => expect(await says('/profile talker')).toContain('Profile changed to `talker`'), WAIT);
+      await vi.waitFor(
+        async () => expect(await says('/profile talker')).toContain('Profile changed to `talker`'),
+        WAIT,
+      );
       expect(await says('/plan paint it')).toMatch(
         /Planning is off in the profile "talker"[^]*profiles\/talker\/config\.json/,
       );

@@ -114,7 +114,10 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     await asksInTwoParts(person, 'grow', () => FIRST_PART.test(answersOf(person)[0]?.text ?? ''));
     await vi.waitFor(() => expect(answersOf(person)[0]?.text).toBe(words(60)), WAIT);
     telegram.says('-1005', '/stream draft', person);
-    await vi.waitFor(() => expect(telegram.screen('-1005')).toEqual(['Here /stream accepts edit, off.']), WAIT);
+    await vi.waitFor(
+      () => expect(telegram.screen('-1005')).toEqual(['Here /stream accepts edit, off.']),
+      WAIT,
+    );
     telegram.says(person, '/stream', person);
     await vi.waitFor(
       () =>
