@@ -70,7 +70,7 @@ export class OpenSockets {
     const holder = this.#holder(`token ${caller.tokenId}`, socketsPerToken);
     if (entry.busy === 0 && !hasScope(caller, 'admin')) {
       if (holder.busy >= socketsPerToken) {
-        const text = `This token has ${holder.busy} requests and streams open, the maximum at a time; try again when one has ended.`;
+        const text = `This token has ${holder.busy} connections busy, the maximum at a time; try again when a request or stream has ended.`;
         throw new HttpError(429, 'too_many_requests', text, { retryAfterMs: 1_000 });
       }
       if (this.#busy >= MAX_CONNECTIONS - RESERVED_CONNECTIONS) {

@@ -46,3 +46,18 @@ describe(`with ${MAX_CONNECTIONS} connections`, () => {
     expect(() => open.identify(one, late, new EventEmitter())).not.toThrow();
   });
 });
+
+it('a connection of a trusted proxy counts for a token only while its request is answered', () => {
+  const open = new OpenSockets({ ...HTTP_CONFIG.limits, socketsPerToken: 1 });
+  const [one, other] = [new Socket(), new Socket()];
+  for (const socket of [one, other]) open.add(socket, undefined);
+  const [work, token] = [new EventEmitter(), callerOf('one', 'chat')];
+  open.identify(one, token, work);
+  expect(open.isServed(one)).toBe(true);
+  expect(() => open.identify(other, token, new EventEmitter())).toThrow(/1 connections busy/);
+  expect(() => open.identify(other, callerOf('other', 'chat'), new EventEmitter())).not.toThrow();
+  work.emit('close');
+  expect(open.isServed(one)).toBe(false);
+  expect(() => open.identify(one, token, new EventEmitter())).not.toThrow();
+  expect([one.destroyed, other.destroyed]).toEqual([false, false]);
+});
