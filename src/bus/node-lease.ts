@@ -10,7 +10,7 @@ import { startTicker, type Ticker } from './ticker.ts';
 /** Longest wait of `stop` for the database to free the lanes, in milliseconds; otherwise they become free when the lease expires. */
 export const UNREGISTER_MS = 2_000;
 /** From when on a heartbeat without an answer means that the database is down, in milliseconds. */
-const HEARTBEAT_LATE_MS = 4_000;
+export const HEARTBEAT_LATE_MS = 4_000;
 /** Pause between two attempts to register again, in milliseconds. */
 const REGISTER_GAP_MS = 100;
 

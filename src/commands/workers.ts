@@ -22,7 +22,7 @@ import { type HomeLock, lockHome, makeHome, type EmbeddedDatabase, openEmbedded 
 const ANSWER_MS = 2_000;
 
 /** Connections of one worker to the embedded database at most, and of commands and tests beside them. */
-const WORKER_CONNECTIONS = 6;
+const WORKER_CONNECTIONS = 10;
 const COMMAND_CONNECTIONS = 40;
 
 /** Pause before a dead worker is started again: doubling from the first, at most the second, in milliseconds. */
