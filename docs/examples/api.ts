@@ -2319,7 +2319,13 @@ export interface Api {
       model?: string | null;
       mode?: string;
       queueMode?: string;
+      /**
+       * listed before the others
+       */
       pinned?: boolean;
+      /**
+       * listed only on request
+       */
       archived?: boolean;
       readSeq?: number;
       title?: string | null;
@@ -3299,7 +3305,13 @@ export interface ListedSession {
    */
   updatedAt: string;
   messageCount: number;
+  /**
+   * listed before the others
+   */
   pinned: boolean;
+  /**
+   * listed only on request
+   */
   archived: boolean;
   readSeq: number;
   preview: string;
@@ -3326,7 +3338,13 @@ export interface Session {
    */
   updatedAt: string;
   messageCount: number;
+  /**
+   * listed before the others
+   */
   pinned: boolean;
+  /**
+   * listed only on request
+   */
   archived: boolean;
   readSeq: number;
   [k: string]: unknown;
