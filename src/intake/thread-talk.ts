@@ -47,6 +47,8 @@ export class ThreadTalk {
     const mayFollow = channel.capabilities.followUps === true && message.fromBot !== true;
     const asker = this.#askers.get(address);
     if (message.isEdit === true) return mayFollow && asker === message.senderId;
+    // It begins its thread.
+    if (message.threadId === message.messageId) return false;
     if (mayFollow && message.senderId === (asker ?? (await this.#askerOf(message, address)))) return true;
     this.#askers.set(address, OTHERS);
     return false;

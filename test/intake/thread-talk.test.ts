@@ -115,6 +115,15 @@ describeStore('a thread of a group', (databases) => {
     expect([...quiet.read, ...off.read, ...on.read]).toEqual([]);
   });
 
+  it('begins with a message that follows up nothing, and is read once the bot is asked in it', async () => {
+    const store = await databases.open();
+    const { threads, read } = threadsOf(store, async () => [earlier('100', 'bob')]);
+    expect(await threads.isFollowUp(says('bob', '100'))).toBe(false);
+    expect(read).toEqual([]);
+    await threads.enter(says('ada', '101'));
+    expect(await kept(store)).toEqual(['bob: 100']);
+  });
+
   it('that cannot be read costs the question nothing, and is asked for again', async () => {
     const store = await databases.open();
     let fails = true;
