@@ -2319,7 +2319,13 @@ export interface Api {
       model?: string | null;
       mode?: string;
       queueMode?: string;
+      /**
+       * listed before the others
+       */
       pinned?: boolean;
+      /**
+       * listed only on request
+       */
       archived?: boolean;
       readSeq?: number;
       title?: string | null;
@@ -2794,12 +2800,14 @@ export interface Api {
       code: string;
     };
     answer: {
-      [k: string]: unknown;
+      signedIn: boolean;
+      pageKey: string;
     };
   };
   'POST /v1/sign-in/proxy': {
     answer: {
       signedIn: boolean;
+      pageKey?: string;
       reason?: string;
     };
   };
@@ -3299,7 +3307,13 @@ export interface ListedSession {
    */
   updatedAt: string;
   messageCount: number;
+  /**
+   * listed before the others
+   */
   pinned: boolean;
+  /**
+   * listed only on request
+   */
   archived: boolean;
   readSeq: number;
   preview: string;
@@ -3326,7 +3340,13 @@ export interface Session {
    */
   updatedAt: string;
   messageCount: number;
+  /**
+   * listed before the others
+   */
   pinned: boolean;
+  /**
+   * listed only on request
+   */
   archived: boolean;
   readSeq: number;
   [k: string]: unknown;
