@@ -2800,12 +2800,14 @@ export interface Api {
       code: string;
     };
     answer: {
-      [k: string]: unknown;
+      signedIn: boolean;
+      pageKey: string;
     };
   };
   'POST /v1/sign-in/proxy': {
     answer: {
       signedIn: boolean;
+      pageKey?: string;
       reason?: string;
     };
   };

@@ -105,7 +105,7 @@ function changeable(home: string): OpenPlace[] {
 }
 
 /** What a path leads to; undefined when it is nothing, or nothing this user may access. */
-function statsOf(place: string, look: typeof statSync | typeof lstatSync = statSync): Stats | undefined {
+function statsOf(place: string, look: typeof statSync = statSync): Stats | undefined {
   try {
     return look(place, { throwIfNoEntry: false });
   } catch {

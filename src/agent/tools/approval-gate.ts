@@ -92,7 +92,14 @@ export async function passGate(
     folder === undefined ? '' : folderNote(folder, before, say),
   ];
   throw new ApprovalWait({
-    ...{ ...subject, callKey, toolCallId, digest, rule, address, agentId, language: say.language },
+    ...subject,
+    callKey,
+    toolCallId,
+    digest,
+    rule,
+    address,
+    agentId,
+    language: say.language,
     ...(named.length > 0 && { files: shownFiles(named, length) }),
     ...(folder !== undefined && { manifest: manifestOf(folder) }),
     warning: warning.filter(Boolean).join(' '),

@@ -110,7 +110,10 @@ function commandFor(program: readonly string[], places: readonly string[], isShu
     ),
     ...LIBRARIES.flatMap((place) => ['--ro-bind-try', place, place]),
     ...[process.execPath, ...places].flatMap((place) => ['--ro-bind', place, place]),
-    ...['--chdir', ROOT, '--', ...command],
+    '--chdir',
+    ROOT,
+    '--',
+    ...command,
   ];
 }
 

@@ -164,7 +164,11 @@ describeGateway('administration', { telegram: true, file }, (fixture) => {
       for (const change of attempts) {
         const { version } = await read('/v1/config');
         const { status, body } = await send('PATCH', '/v1/config', { version, changes: [change] });
-        expect([status, body.error?.code], JSON.stringify(change)).toEqual([400, 'bad_config']);
+        expect({ change, status, code: body.error?.code }).toEqual({
+          change,
+          status: 400,
+          code: 'bad_config',
+        });
         expect(body.error.message).toMatch(/(mcp\.servers\.\w+\.\w+|tools\.exec): .*config set/);
         expect(await readFile(configFile(), 'utf8')).toBe(text);
       }

@@ -95,8 +95,7 @@ describeGateway('signing in with a link', {}, (fixture) => {
       { authorization: `session ${value}${key}` },
       { authorization: `Bearer ${value}${key}` },
     ];
-    for (const headers of stolen)
-      expect([401, 429], JSON.stringify(headers)).toContain((await ask(headers)).status);
+    for (const headers of stolen) expect([401, 429]).toContain((await ask(headers)).status);
     expect((await ask(session)).status).toBe(200);
   });
 

@@ -76,9 +76,9 @@ const metadataOf = (origin: string) => ({
 });
 
 it.each([
-  ['with the authorization server that it was made at', { issuer: 'https://login.example/' }],
-  ['of an older version, without one', {}],
-])('a sign-in %s stays where it was made', async (_, issuer) => {
+  ['with the authorization server that it was made at', { issuer: 'https://login.example/' }, 'unavailable'],
+  ['of an older version, without one', {}, 'login_needed'],
+])('a sign-in %s stays where it was made', async (_, issuer, refusal) => {
   const inside = await listen((origin) => (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadataOf(origin)));
   });
@@ -90,7 +90,7 @@ it.each([
   const tokens = { access_token: 'a', token_type: 'Bearer', refresh_token: 'the-refresh-token', ...issuer };
   const stored = { url, client: { client_id: 'c', ...issuer }, tokens };
   await writeFile(path.join(folder, 'notes.json'), JSON.stringify(stored));
-  await expect(connection(url)).rejects.toThrow();
+  await expect(connection(url)).rejects.toMatchObject({ code: refusal });
   expect(inside.asked).toEqual([]);
   // The server itself gets its key, and no refresh token at an address of its choice.
   expect(server.asked[0]).toBe(`POST /mcp ${KEY}`);
