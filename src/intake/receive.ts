@@ -219,7 +219,7 @@ async function press(
   const { place, senderName, forms, fields } = message;
   const who = { userId: userIdOf(message), senderName, owner };
   const say = context.languages.say(message);
-  const answer = { value, address: addressOf(message), place, ...who, forms, fields, say };
+  const pressed = { value, address: addressOf(message), place, ...who, forms, fields, say };
   for (const handler of handlers) {
     const answer = await handler(pressed);
     if (answer === undefined) continue;
