@@ -242,7 +242,12 @@ async function openCampaign(databases: TestDatabases) {
     receiveFiles: async () => [
       { kind: 'file', name: 'a.pdf', document: { text: payload, bytes: 1, totalBytes: 1 } },
     ],
-    files: { open: async () => folder, share: async () => [], named: async () => [] },
+    files: {
+      open: async () => folder,
+      share: async () => [],
+      named: async () => [],
+      state: async () => ({ sha256: '', bytes: 0, files: new Map() }),
+    },
   });
   let asked = 0;
   /** Runs a head to its end; no one answers what it asks. */

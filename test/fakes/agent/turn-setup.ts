@@ -243,6 +243,7 @@ export class TurnScenario {
       open: async (folder) => (await this.#sessionFiles()).open(folder),
       share: async (folder) => (await this.#sessionFiles()).share(folder),
       named: async (...request) => (await this.#sessionFiles()).named(...request),
+      state: async (folder) => (await this.#sessionFiles()).state(folder),
     };
     return folders as SessionFiles;
   }
