@@ -142,7 +142,7 @@ describe.each(['embedded', 'postgres'] as const)('two workers on %s', (kind) => 
         headers: { 'x-parley-page': '1', 'content-type': 'application/json' },
         body: JSON.stringify({ code: link.code }),
       });
-      expect(await answer.json()).toEqual({ signedIn: true });
+      expect(await answer.json()).toEqual({ signedIn: true, pageKey: expect.any(String) });
       expect(shown.match(/Sign-in link/g)).toHaveLength(1);
       terminal.stdin.write('\u0003');
       await ended;
