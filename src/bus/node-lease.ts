@@ -109,7 +109,6 @@ export class NodeLease {
     const cutOff = this.#cutOff;
     const outage = cutOff && { node: cutOff.node, ms: () => clock.monotonicMs() - cutOff.since };
     const node = await lanes.register(instance, leaseMs, outage);
-    this.#unansweredSince = undefined;
     this.#cutOff = undefined;
     if (this.#stopped) {
       await lanes.unregister(node);
@@ -125,6 +124,8 @@ export class NodeLease {
     if (node === undefined) {
       await this.#register();
       onRegained();
+      // The lease counts from the request, which an outage may have delayed for seconds: renew it before it ends.
+      this.#heartbeats?.runSoon();
       return;
     }
     const askedAt = clock.monotonicMs();

@@ -10,16 +10,16 @@ const COMPARED = 3;
  * LISTEN), `pooler_settings` for one that drops what a connection is set to, `unavailable`.
  */
 export async function refusePooler(place: DatabasePlace): Promise<void> {
-  const clients = [connect(place, 1), connect(place, 1)];
+  // Unprepared: a prepared statement would already be lost.
+  const clients = [connect(place, 1, { prepare: false }), connect(place, 1, { prepare: false })];
   try {
     const owners = new Map<number, number>();
     let hasSettings = true;
     for (let n = 0; n < COMPARED; n += 1) {
       for (const [index, client] of clients.entries()) {
-        // Unprepared: a prepared statement would already be lost.
-        const [row] = await client.unsafe<SessionRow[]>(`
+        const [row] = await client<SessionRow[]>`
           select pg_backend_pid() as pid, current_setting('search_path') as path,
-            current_setting('statement_timeout') as timeout`);
+            current_setting('statement_timeout') as timeout`;
         if (row === undefined) continue;
         if ((owners.get(row.pid) ?? index) !== index)
           throw new StoreError('pooler_mode', IN_TRANSACTION_MODE);

@@ -51,6 +51,10 @@ describeGateway(
       await expect
         .poll(async () => (await sql`select 1 from session where title is null`).length, WAIT)
         .toBe(0);
+      // What was sent last may not be noted yet.
+      await expect
+        .poll(async () => (await sql`select 1 from lane where tail > head and key like 'out:%'`).length, WAIT)
+        .toBe(0);
       const before = await rowsOf(on);
 
       const exported = await parley(['person', 'export', `telegram:${ada}`], on.env);
