@@ -131,7 +131,9 @@ describe('traces for OpenTelemetry', () => {
           'parley.outcome': 'completed',
         },
       });
-      expect(below(agent)).toEqual(['chat fake:latest', 'chat fake:latest', 'execute_tool list_dir']);
+      await expect
+        .poll(() => below(agent), WAIT)
+        .toEqual(['chat fake:latest', 'chat fake:latest', 'execute_tool list_dir']);
       const [call] = spans.filter(
         ({ parentId, name }) => parentId === agent?.spanId && name.startsWith('chat'),
       );
@@ -163,7 +165,9 @@ describe('traces for OpenTelemetry', () => {
         parentId: '',
         links: [{ traceId: turn?.traceId, spanId: turn?.spanId }],
       });
-      expect(below(agent)).toEqual(['chat fake:latest', 'chat fake:latest', 'execute_tool list_dir']);
+      await expect
+        .poll(() => below(agent), WAIT)
+        .toEqual(['chat fake:latest', 'chat fake:latest', 'execute_tool list_dir']);
     });
 
     it('that another process continues have one span for each run, in one trace', async () => {
