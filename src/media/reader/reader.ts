@@ -137,12 +137,16 @@ async function readApart(
 ): Promise<ReadFile> {
   // It may have been stopped while it waited.
   signal.throwIfAborted();
-  const child = spawn(file, args, { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(file, args, { env: {}, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
   const exit = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  const kill = (): void => void child.kill('SIGKILL');
+  // With its group: bubblewrap that is killed while it starts would leave the program behind, and its output open.
+  const kill = (): void => {
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    if (child.pid !== undefined && isRunning) process.kill(-child.pid, 'SIGKILL');
+  };
   until.addEventListener('abort', kill, { once: true });
   // A program that ends early closes its input: its exit code reports that.
   child.stdin.on('error', () => undefined);
