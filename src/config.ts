@@ -9,6 +9,7 @@ import {
   fileSchemaFor,
   gatewayEnvironment,
   type GatewayFile,
+  misspeltVariables,
 } from './config-schema.ts';
 import { configureChannel, type ConfiguredChannel, manifestErrors } from './protocol/channel-manifest.ts';
 import type { ChannelManifest } from './protocol/channel.ts';
@@ -134,7 +135,7 @@ export function checkConfig(
   const schema = fileSchemaFor(manifests);
   const content = inPresentShape(json.value, inFile);
   const parsed = schema.safeParse(content);
-  const issues = parsed.success ? [] : schemaProblems(parsed.error);
+  const issues = parsed.success ? [] : schemaProblems(parsed.error, schema);
   for (const { path: at, what: problem } of issues)
     problems.push(problemOf(file + json.placeOf(at), problemOfField(at, problem)));
   const values = parsed.data;
@@ -155,7 +156,11 @@ export function checkConfig(
     env: { ...env.data, DATABASE_URL: url },
     home,
     environment: set,
-    warnings: [...permissions.warnings, ...linkWarnings(env.data)],
+    warnings: [
+      ...permissions.warnings,
+      ...linkWarnings(env.data),
+      ...misspeltVariables(set, manifests, parsed.data),
+    ],
     source: {
       file,
       values: parsed.data,

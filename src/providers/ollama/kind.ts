@@ -10,7 +10,8 @@ export const ollamaKind = defineKind({
   environment: {
     needs: 'provider.needs_ollama',
     read: ({ OLLAMA_HOST }) => ({
-      baseUrl: OLLAMA_HOST ?? OLLAMA_URL,
+      // Ollama's own API is not below /v1, where many read that its OpenAI-compatible one is.
+      baseUrl: OLLAMA_HOST?.replace(/\/v1\/?$/, '') ?? OLLAMA_URL,
       addressSetting: 'OLLAMA_HOST',
       keySetting: 'providers.ollama.apiKeyEnv',
       named: OLLAMA_HOST !== undefined,
