@@ -117,8 +117,7 @@ export function checkConfig(
   }: { manifests?: readonly ChannelManifest[]; text?: string; permissions?: boolean } = {},
 ): ConfigCheck {
   const problems = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape)).map(elsewhere);
-  const set: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
+  const set = withoutEmpty(environment);
   const env = environmentSchemaFor(manifests).safeParse(set);
   if (!env.success)
     for (const { path: at, what: problem } of schemaProblems(env.error))
@@ -168,6 +167,12 @@ export function checkConfig(
     },
   });
   return { config, problems, values };
+}
+
+function withoutEmpty(environment: Environment): Record<string, string> {
+  const set: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
+  return set;
 }
 
 /** What the fields mean together and with the variables; `broken` are fields that are left out of `values`. */

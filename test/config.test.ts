@@ -85,11 +85,6 @@ describe('the configuration', () => {
     expect(load(set, { webhooks }).warnings).toEqual([]);
   });
 
-  it("takes an OLLAMA_HOST that ends in /v1 for the server itself: Ollama's own API is beside it", () => {
-    const [server] = load({ OLLAMA_HOST: 'http://127.0.0.1:11434/v1' }).modelServers;
-    expect(server).toMatchObject({ baseUrl: 'http://127.0.0.1:11434' });
-  });
-
   it('refuses a Discord token that is none by its look', () => {
     expect(errorsOf({ DISCORD_BOT_TOKEN: 'abc' })).toContain('DISCORD_BOT_TOKEN: must be the token alone');
   });

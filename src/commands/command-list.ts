@@ -46,6 +46,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   {
     usage: 'open [TOKEN_ID]',
     does: 'print a link that signs a browser in once, with the rights of a token (default: an admin)',
+    options: [['--lan', 'for a phone or another computer of your network: print its address and a QR code']],
   },
   { usage: 'sign-ins', does: 'list the browsers that are signed in with a link' },
   { usage: 'sign-ins revoke ID', does: 'sign a browser out' },

@@ -10,8 +10,7 @@ export const ollamaKind = defineKind({
   environment: {
     needs: 'provider.needs_ollama',
     read: ({ OLLAMA_HOST }) => ({
-      // Ollama's own API is not below /v1, where many read that its OpenAI-compatible one is.
-      baseUrl: OLLAMA_HOST?.replace(/\/v1\/?$/, '') ?? OLLAMA_URL,
+      baseUrl: OLLAMA_HOST ?? OLLAMA_URL,
       addressSetting: 'OLLAMA_HOST',
       keySetting: 'providers.ollama.apiKeyEnv',
       named: OLLAMA_HOST !== undefined,
