@@ -100,7 +100,7 @@ function readEvent(data) {
  * @param {ReadableStream<Uint8Array<ArrayBuffer>>} body
  * @returns {AsyncGenerator<{ id?: string, data: string }>}
  */
-export async function* readEvents(body) {
+async function* readEvents(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {

@@ -115,7 +115,7 @@ const MARK = '\u0000';
  * The time of day: "14:02".
  * @param {string | number | Date} at
  */
-export function clock(at) {
+function clock(at) {
   return new Date(at).toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' });
 }
 
@@ -123,7 +123,7 @@ export function clock(at) {
  * "3 Mar".
  * @param {string | number | Date} at
  */
-export function dayAndMonth(at) {
+function dayAndMonth(at) {
   return new Date(at).toLocaleDateString(locale, { day: 'numeric', month: 'short' });
 }
 

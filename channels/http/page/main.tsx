@@ -1,9 +1,9 @@
 /** The entry of the page: signs in, then shows the list of chats and the open one. */
-import { ApiError } from './api.js';
+import { render } from 'preact';
+import { type Api, ApiError } from './api.js';
 import { ChatView } from './chat/chat-view.js';
 import { byId } from './dom.js';
 import { modelProblem } from './failures/model-problem.js';
-import { offerKeys } from './keys.js';
 import { ScheduleList } from './chats/schedules.js';
 import { SettingsLater } from './settings/settings-later.js';
 import { Inbox } from './chats/inbox.js';
@@ -11,11 +11,10 @@ import { followLists } from './chats/list-events.js';
 import { setChannelLabels, Sidebar } from './chats/sidebar.js';
 import { forgetCommandAnswers } from './commands/command-answers.js';
 import { forgetDrafts } from './chat/composer/drafts.js';
-import { offerLanguages } from './language.js';
-import { offerMemories } from './person/own-memories.js';
 import { showError } from './failures/show-error.js';
+import { AccountMenu, version } from './shell/account-menu.tsx';
+import { listenForKeys } from './shell/keys.tsx';
 import { removeToken, signIn } from './sign-in.js';
-import { offerThemes } from './person/theme.js';
 import { messageOf } from './failures/in-place.js';
 
 /**
@@ -27,30 +26,25 @@ const HEALTH_EVERY_MS = 30_000;
 /** The times in the list are relative. */
 const REDRAW_EVERY_MS = 60_000;
 
-function newKey() {
+function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(6));
   return `http:chat-${Array.from(bytes, (byte) => byte.toString(36).padStart(2, '0')).join('')}`;
 }
 
 /** The chat that the address names, such as `#http:chat-…`; undefined without one. */
-function keyInAddress() {
+function keyInAddress(): string | undefined {
   const key = decodeURIComponent(location.hash.slice(1));
   return /^[a-z][a-z0-9]*:./.test(key) ? key : undefined;
 }
 
-/**
- * @param {import('./api.js').Api} api
- * @param {() => void} onNewLabels called when a channel has a new label
- */
-async function showHealth(api, onNewLabels) {
+/** Shows the gateway's health; `onNewLabels` is called when a channel has a new label. */
+async function showHealth(api: Api, onNewLabels: () => void): Promise<void> {
   const banner = byId('health-banner', HTMLElement);
   try {
     const health = await api.health();
     if (setChannelLabels(health.channels)) onNewLabels();
     byId('demo-banner', HTMLElement).hidden = !health.demo;
-    byId('version', HTMLElement).textContent = health.version ?? '';
-    // Only an admin sees the version.
-    byId('open-settings', HTMLElement).hidden = health.version === undefined;
+    version.value = health.version;
     const problem = modelProblem(health.model);
     banner.hidden = problem === undefined;
     banner.textContent = problem ?? '';
@@ -63,8 +57,7 @@ async function showHealth(api, onNewLabels) {
   }
 }
 
-/** @param {boolean} open */
-function showSidebar(open) {
+function showSidebar(open: boolean): void {
   byId('app', HTMLElement).classList.toggle('sidebar-open', open);
   byId('shade', HTMLElement).hidden = !open;
   byId('open-sidebar', HTMLElement).setAttribute('aria-expanded', String(open));
@@ -73,11 +66,16 @@ function showSidebar(open) {
 
 /** The parts of the page, and which of them is open. */
 class App {
-  /** @param {import('./api.js').Api} api */
-  constructor(api) {
-    this.api = api;
-    /** @param {string} key @param {number} [seq] */
-    const open = (key, seq) => {
+  readonly #api: Api;
+  readonly sidebar: Sidebar;
+  readonly schedules: ScheduleList;
+  readonly chat: ChatView;
+  readonly #inbox: Inbox;
+  readonly #settings: SettingsLater;
+
+  constructor(api: Api) {
+    this.#api = api;
+    const open = (key: string, seq?: number): void => {
       showSidebar(false);
       this.open(key, { seq });
     };
@@ -90,7 +88,7 @@ class App {
       renamed: (key) => {
         if (key === this.chat.key) this.chat.showTitle();
       },
-      loaded: () => this.inbox.elsewhere.redraw(),
+      loaded: () => this.#inbox.elsewhere.redraw(),
     });
     this.schedules = new ScheduleList(api, (key) => open(key));
     this.chat = new ChatView(api, this.sidebar, {
@@ -100,40 +98,36 @@ class App {
         Promise.all([this.sidebar.refresh(), this.schedules.refresh()]).catch(showError);
       },
     });
-    this.inbox = new Inbox(api, {
+    this.#inbox = new Inbox(api, {
       showError,
       titleOf: (key) => this.sidebar.titleOf(key),
       open: (key) => open(key),
     });
-    this.settings = new SettingsLater(api, {
+    this.#settings = new SettingsLater(api, {
       showError,
       showSidebar: () => showSidebar(true),
-      labelled: (menu) => this.inbox.elsewhere.labelled(menu),
+      labelled: (menu) => this.#inbox.elsewhere.labelled(menu),
     });
   }
 
-  /**
-   * @param {string} key
-   * @param {{ fresh?: boolean, seq?: number | undefined }} [options]
-   */
-  open(key, options = {}) {
+  open(key: string, options: { fresh?: boolean; seq?: number | undefined } = {}): void {
     history.replaceState(null, '', `#${key}`);
-    this.settings.hide();
+    this.#settings.hide();
     this.sidebar.select(key);
-    this.inbox.elsewhere.openChat(key);
+    this.#inbox.elsewhere.openChat(key);
     this.chat.open(key, options);
   }
 
-  openNew() {
+  openNew(): void {
     this.open(newKey(), { fresh: true });
   }
 
   /** Opens what the address names: a chat or a screen of the settings. */
-  openAddressed() {
+  openAddressed(): void {
     const screen = /^#settings(?:\/([a-z-]+))?$/.exec(location.hash);
     if (screen !== null) {
       showSidebar(false);
-      this.settings.show(screen[1]);
+      this.#settings.show(screen[1]);
       return;
     }
     const key = keyInAddress();
@@ -142,9 +136,9 @@ class App {
   }
 
   /** Shows the health of the gateway and how long ago things happened, now and from now on. */
-  keepFresh() {
-    const refreshHealth = () =>
-      showHealth(this.api, () => {
+  keepFresh(): void {
+    const refreshHealth = (): Promise<void> =>
+      showHealth(this.#api, () => {
         this.sidebar.redraw();
         this.chat.showChannel();
       });
@@ -154,28 +148,24 @@ class App {
   }
 
   /** Follows what happens in all chats. */
-  follow() {
-    const { sidebar, inbox, schedules } = this;
-    void followLists(this.api, {
+  follow(): void {
+    void followLists(this.#api, {
       open: () => {
-        sidebar.refreshSoon();
-        inbox.refreshSoon();
+        this.sidebar.refreshSoon();
+        this.#inbox.refreshSoon();
       },
       event: ({ type }) => {
-        if (type === 'turn_ended' || type === 'cron_executed') void schedules.refresh().catch(showError);
-        sidebar.refreshSoon();
-        inbox.apply(type);
+        if (type === 'turn_ended' || type === 'cron_executed') void this.schedules.refresh().catch(showError);
+        this.sidebar.refreshSoon();
+        this.#inbox.apply(type);
       },
       refused: showError,
     }).catch(showError);
   }
 }
 
-/**
- * The buttons and keys around the chat.
- * @param {App} app
- */
-function listenToFrame(app) {
+/** The buttons and keys around the chat. */
+function listenToFrame(app: App): void {
   byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
   byId('new-chat', HTMLElement).addEventListener('click', () => {
     showSidebar(false);
@@ -186,23 +176,22 @@ function listenToFrame(app) {
   byId('shade', HTMLElement).addEventListener('click', () => showSidebar(false));
   addEventListener('keydown', (event) => event.key === 'Escape' && showSidebar(false));
   addEventListener('hashchange', () => app.openAddressed());
-  byId('sign-out', HTMLElement).addEventListener('click', () => {
-    removeToken();
-    forgetDrafts();
-    forgetCommandAnswers();
-    history.replaceState(null, '', '/');
-    location.reload();
-  });
 }
 
-async function startPage() {
+function signOut(): void {
+  removeToken();
+  forgetDrafts();
+  forgetCommandAnswers();
+  history.replaceState(null, '', '/');
+  location.reload();
+}
+
+async function startPage(): Promise<void> {
   const { api, chats } = await signIn();
   byId('app', HTMLElement).hidden = false;
   const app = new App(api);
   app.chat.stopWithEscape();
-  offerKeys();
-  offerThemes();
-  offerMemories(api);
+  listenForKeys();
   listenToFrame(app);
   app.keepFresh();
   await app.sidebar.refresh(chats).catch(showError);
@@ -210,7 +199,12 @@ async function startPage() {
   // Read by tests, and by whoever measures the page in a browser.
   performance.mark('parley-usable');
   // No one has to wait for it before writing.
-  setTimeout(() => void offerLanguages(api, showError).catch(showError));
+  setTimeout(() =>
+    render(
+      <AccountMenu api={api} showError={showError} signOut={signOut} />,
+      byId('sidebar-foot', HTMLElement),
+    ),
+  );
   app.follow();
   await app.schedules.refresh().catch(showError);
 }
