@@ -2,8 +2,8 @@
  * The choice of a language: kept by the gateway for the person, as `/language` does, and in a cookie of this browser,
  * because the page is requested before its reader is known.
  */
-import type { Api } from './api.js';
-import { language as shown } from './texts.js';
+import type { Api } from './api.ts';
+import { language as shown } from './texts.ts';
 
 /** The language that a person reads, whether they chose it, and the codes of all that there are. */
 export interface LanguageChoice {

@@ -1,20 +1,20 @@
 /** The entry of the page: signs in, then shows the list of chats and the open one. */
 import { render } from 'preact';
-import { type Api, ApiError } from './api.js';
-import { ChatView } from './chat/chat-view.js';
-import { byId } from './dom.js';
+import { type Api, ApiError } from './api.ts';
+import { ChatView } from './chat/chat-view.ts';
+import { byId } from './dom.ts';
 import { modelProblem } from './failures/model-problem.js';
-import { ScheduleList } from './chats/schedules.js';
+import { ScheduleList } from './chats/schedules.ts';
 import { SettingsLater } from './settings/settings-later.js';
-import { Inbox } from './chats/inbox.js';
-import { followLists } from './chats/list-events.js';
-import { setChannelLabels, Sidebar } from './chats/sidebar.js';
+import { Inbox } from './chats/inbox.ts';
+import { followLists } from './chats/list-events.ts';
+import { setChannelLabels, Sidebar } from './chats/sidebar.ts';
 import { forgetCommandAnswers } from './commands/command-answers.js';
-import { forgetDrafts } from './chat/composer/drafts.js';
+import { forgetDrafts } from './chat/composer/drafts.ts';
 import { showError } from './failures/show-error.js';
 import { AccountMenu, version } from './shell/account-menu.tsx';
 import { listenForKeys } from './shell/keys.tsx';
-import { removeToken, signIn } from './sign-in.js';
+import { removeToken, signIn } from './sign-in.ts';
 import { messageOf } from './failures/in-place.js';
 
 /**

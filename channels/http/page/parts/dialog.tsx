@@ -1,7 +1,7 @@
 /** The one dialog of the page: a native `dialog` that is there while it is open. */
 import { type ComponentChildren, type JSX, render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 
 interface DialogProps {
   id?: string;

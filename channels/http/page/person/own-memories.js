@@ -1,15 +1,15 @@
 /** What is remembered about the person who is signed in: read, and forgotten one by one. */
-import { confirmDelete } from '../confirm.js';
-import { closeLine, h } from '../dom.js';
-import { dayAndClock, say, sayParts } from '../texts.js';
-import { timeElement } from '../times.js';
+import { confirmDelete } from '../confirm.ts';
+import { closeLine, h } from '../dom.ts';
+import { dayAndClock, say, sayParts } from '../texts.ts';
+import { timeElement } from '../times.ts';
 import { attempt } from '../failures/in-place.js';
 
 /** @typedef {{ id: number, text: string, session: string, untrusted: boolean, createdAt: string }} Memory */
 
 /**
  * Opens the list, which is read each time.
- * @param {import('../api.js').Api} api
+ * @param {import('../api.ts').Api} api
  */
 export async function showMemories(api) {
   const note = h('p', { class: 'error-text', role: 'alert' });

@@ -2,12 +2,12 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Api } from '../api.js';
+import type { Api } from '../api.ts';
 import { chooseLanguage, type LanguageChoice, languageName, readLanguage } from '../language.ts';
 import { Menu, MenuItem } from '../parts/menu.tsx';
 import { showMemories } from '../person/own-memories.js';
 import { chooseTheme, keptTheme, THEMES } from '../person/shown-theme.js';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 import { showKeys } from './keys.tsx';
 
 /** The gateway's version, which only an admin learns. */

@@ -1,7 +1,7 @@
 /** The list of keys, which `?` shows. */
 import type { JSX } from 'preact';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 
 const KEYS: [key: string, does: string][] = [
   ['Enter', say('page.keys.send')],
