@@ -163,6 +163,14 @@ export const gatewayFile = z.strictObject({
         .max(1_440)
         .default(60)
         .describe('how long a dangerous tool call waits for a person; without an answer it is not run'),
+      answerMinutes: z
+        .int()
+        .min(1)
+        .max(10_080)
+        .default(240)
+        .describe(
+          'how long a [question to another person](chatting.md#questions-to-other-people) waits for the answer',
+        ),
     })
     .prefault({}),
   schedules: z

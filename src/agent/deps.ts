@@ -55,6 +55,8 @@ export interface AgentLimits {
   retryBaseMs: number;
   /** How long a dangerous call waits for a human before it counts as denied. */
   approvalMs: number;
+  /** How long a question to another person waits for the answer. */
+  answerMs: number;
   /** How long the model may take for the title of a session; after it the first words are the title. */
   titleMs: number;
 }
@@ -69,6 +71,7 @@ export const DEFAULT_LIMITS: AgentLimits = {
   modelWaitMs: 30_000,
   retryBaseMs: 500,
   approvalMs: 60 * 60_000,
+  answerMs: 4 * 60 * 60_000,
   titleMs: 30_000,
 };
 

@@ -148,9 +148,17 @@ async function sendWaitingNotice(
   say: Say,
 ): Promise<void> {
   try {
-    const [approval] = await context.approvals.pending({ session, limit: 1 });
+    const [[call], [asked]] = await Promise.all([
+      context.approvals.pending({ session, limit: 1 }),
+      context.approvals.questions({ session }),
+    ]);
+    const approval = call ?? asked;
     if (approval === undefined) return;
-    const text = say('waiting.for_approval', { tool: approval.tool });
+    const { tool, question } = approval;
+    const text =
+      question === undefined
+        ? say('waiting.for_approval', { tool })
+        : say('waiting.for_answer', { who: question.label });
     context.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
     const { channel, chatId, threadId, senderId } = message;
     const replyTo = answeredMessage(message);

@@ -8,6 +8,7 @@ import {
   MAX_SUGGESTIONS,
   type Suggest,
 } from '../protocol/command.ts';
+import type { ApprovalRecord } from '../protocol/agent/approvals.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
 import { oneLine } from '../lib/text.ts';
@@ -115,10 +116,11 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
   const { ledger, models, status, store } = context;
   const { session, say } = call;
   const reader = readerOf(call);
-  const [record, queue, agents] = await Promise.all([
+  const [record, queue, agents, asked] = await Promise.all([
     ledger.session(session),
     ledger.queue(session),
     store.subagents.working(session),
+    context.approvals.questions({ session }),
   ]);
   const binding = record?.profileChosen === true ? undefined : context.boundTo(call);
   const profileId = binding?.profile ?? record?.profileId ?? 'default';
@@ -135,6 +137,7 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
     say('status.mode', { mode: (record ?? ledger.newSessions).mode }),
     say('status.messages', { messages: record?.messageCount ?? 0 }),
     ...(taints(sources) ? [say('status.sources', { sources: describeSources(sources, say) })] : []),
+    ...asked.map((one) => askedLine(one, say)),
     ...agents.map((agent) => agentLine(agent, say)),
     ...status.mcp().flatMap((server) => serverLines(server, reader, say)),
     ...(status.profileErrors().length === 0 ? [] : [say('status.profile_errors')]),
@@ -171,6 +174,11 @@ function settingsLines({ errors, needsRestart }: SettingsReport, say: Say): stri
     ...(errors.length === 0 ? [] : [broken, ...errors.map((error) => `- ${error}`)]),
     ...(needsRestart.length === 0 ? [] : [say('status.needs_restart', { fields: needsRestart.join(', ') })]),
   ];
+}
+
+function askedLine({ question, expiresAt }: ApprovalRecord, say: Say): string {
+  const minutes = Math.max(0, Math.ceil((expiresAt.getTime() - Date.now()) / 60_000));
+  return say('status.asked', { minutes, who: question?.label ?? '' });
 }
 
 function agentLine({ profileId, task, leftMs }: RunningSubagent, say: Say): string {

@@ -12,7 +12,7 @@ import { addressOf, type DeliveryPayload } from '../../protocol/message.ts';
 import type { EventBody } from '../../protocol/event.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
-import { decidedFor, questionFor } from './approval-question.ts';
+import { answeredFor, decidedFor, personQuestionFor, questionFor } from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
 import { recipientOf } from '../../protocol/texts/languages.ts';
 import type { Turn } from './turn-state.ts';
@@ -22,12 +22,17 @@ import type { Turn } from './turn-state.ts';
  * bits, because anyone who knows it can press the button. Throws `StoreError`.
  */
 export async function parkTurn(
-  { stores: { lanes }, limits }: AgentShared,
+  shared: AgentShared,
   turn: Turn,
   emitter: TurnEmitter,
   { subject }: ApprovalWait,
 ): Promise<LaneOutcome> {
+  const {
+    stores: { lanes },
+    limits,
+  } = shared;
   const id = randomBytes(16).toString('base64url');
+  if (subject.question !== undefined) return await parkForPerson(shared, turn, emitter, id, subject);
   const expiresInMs = limits.approvalMs;
   const questions = inEachChat(id, subject, turn, (request) =>
     questionFor(id, request, expiresInMs, turn.say),
@@ -40,6 +45,29 @@ export async function parkTurn(
     agentId === undefined ? undefined : { agentId },
   );
   turn.log.info({ approvalId: id, tool: subject.tool, callKey: subject.callKey }, 'approval_needed');
+  return { kind: 'parked' };
+}
+
+/** Parks the turn until another person answers: the question goes to their chat, in their language. */
+async function parkForPerson(
+  { stores: { lanes }, limits: { answerMs: expiresInMs }, chats: { languages } }: AgentShared,
+  turn: Turn,
+  emitter: TurnEmitter,
+  id: string,
+  subject: ApprovalSubject,
+): Promise<LaneOutcome> {
+  const { question } = subject;
+  const language = await languages.languageOf(question?.userId ?? '');
+  const say = languages.say(recipientOf(question?.address ?? '', language));
+  const detail = { ...subject, language };
+  const asked = personQuestionFor(id, detail, expiresInMs, say);
+  await lanes.park(turn.fence, { id, turnId: turn.turnId, detail, expiresInMs, questions: asked });
+  const text = turn.say('ask.waits', {
+    who: question?.label ?? '',
+    count: Math.round(expiresInMs / 60_000),
+  });
+  emitter.emit({ type: 'notice', code: 'person_asked', text });
+  turn.log.info({ approvalId: id, callKey: subject.callKey }, 'person_asked');
   return { kind: 'parked' };
 }
 
@@ -65,8 +93,14 @@ export async function announceDecision(shared: AgentShared, turn: Turn, emitter:
   if (newest === undefined || isAnswered(turn, newest.callKey)) return;
   const { id, decision, decidedBy } = newest;
   turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
-  shared.traces.decided(approvalOutcome(decision, decidedBy));
   const record = await shared.stores.approvals.approval(id);
+  if (record?.question !== undefined) {
+    const say = shared.chats.languages.say(recipientOf(record.question.address, record.language));
+    for (const delivery of answeredFor(record, say))
+      await shared.stores.ledger.enqueue(addressOf(delivery.message), delivery);
+    return;
+  }
+  shared.traces.decided(approvalOutcome(decision, decidedBy));
   emitter.emit(
     {
       type: 'approval_decided',
@@ -125,6 +159,6 @@ function decidedCall(
 function isAnswered(turn: Turn, callKey: string): boolean {
   const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];
   // A subagent's call has its result in another journal.
-  if (callKey !== `${turn.turnId}${place}`) return false;
+  if (callKey.replace(/^ask:/, '') !== `${turn.turnId}${place}`) return false;
   return turn.rows.result(Number(iteration), Number(callIndex)) !== undefined;
 }

@@ -10,6 +10,7 @@ import {
   MAX_APPROVAL_RULES,
   MAX_LISTED_APPROVALS,
   MAX_LISTED_RULES,
+  MAX_WAITING_QUESTIONS,
 } from '../../protocol/agent/approvals.ts';
 import { FencedError } from '../../protocol/errors.ts';
 import type { Fence, LaneStore } from '../../protocol/store/lanes.ts';
@@ -108,7 +109,9 @@ function storedRule(sql: Sql, by: { id: string; name: string | null; always: boo
   return sql`
     ruled as (
       insert into approval_rule (id, session, digest, tool, args, user_id, created_by, created_name)
-      select ${randomUUID()}, session, detail ->> 'rule', detail ->> 'tool', coalesce(detail -> 'args', 'null'),
+      select ${randomUUID()}, session, detail ->> 'rule', detail ->> 'tool',
+        case when detail ? 'target' then jsonb_build_object('to', detail #>> '{target,address}', 'chat', detail #>> '{target,label}')
+          else coalesce(detail -> 'args', 'null') end,
         detail ->> 'userId', ${by.id}, ${by.name}
       from (select substr(lane, strpos(lane, ':') + 1) as session, detail from decided where detail ->> 'rule' is not null) asked
       where (select count(*) from approval_rule r where r.session = asked.session) < ${MAX_APPROVAL_RULES}
@@ -141,12 +144,22 @@ export function createApprovalStore(database: Database): ApprovalStore {
         const [row] = await sql<{ asks: boolean }[]>`${asksOther(sql, cleanText(session), callKey)}`;
         return row?.asks === true;
       }),
+    questions: (of) =>
+      database.run(async (sql) => {
+        const which =
+          'userId' in of
+            ? sql`a.detail ? 'question' and a.detail #>> '{question,userId}' = ${cleanText(of.userId)}`
+            : sql`a.lane = ${`in:${cleanText(of.session)}`} and a.detail ? 'question' and a.state = 'pending' and a.expires_at > now()`;
+        const rows = await sql<ApprovalRow[]>`
+          ${select(sql)} where ${which} order by a.created_at desc limit ${2 * MAX_WAITING_QUESTIONS}`;
+        return withoutNulls(rows).flatMap(toRecord);
+      }),
     pendingApprovals: ({ session, ownerTokenId, limit }) =>
       database.run(async (sql) => {
         const inSession = session === undefined ? sql`` : sql`and a.lane = ${`in:${cleanText(session)}`}`;
         const ofOwner = ownerTokenId === undefined ? sql`` : sql`and s.owner_token_id = ${ownerTokenId}`;
         const rows = await sql<ApprovalRow[]>`
-          ${select(sql)} where a.state = 'pending' and a.expires_at > now() ${inSession} ${ofOwner}
+          ${select(sql)} where a.state = 'pending' and a.expires_at > now() and not a.detail ? 'question' ${inSession} ${ofOwner}
           order by a.created_at limit ${Math.min(limit, MAX_LISTED_APPROVALS)}`;
         return withoutNulls(rows).flatMap(toRecord);
       }),
@@ -160,13 +173,13 @@ export function createApprovalStore(database: Database): ApprovalStore {
 function asksOther(sql: Sql, session: string, callKey: string) {
   return sql`
     with newest as (
-      select a.state, a.detail ->> 'callKey' as call, a.detail -> 'plan' as plan
+      select a.state, a.detail ->> 'callKey' as call, coalesce(a.detail -> 'plan', a.detail -> 'question') as other
       from lane join turn on turn.session = ${session} and turn.lane_seq = lane.head + 1
         join approval a on a.turn_id = turn.id
       where lane.key = ${`in:${session}`} order by a.created_at desc limit 1),
     parts as (
       select *, regexp_match(call, '^(.*)\\.([0-9]{1,9})\\.([0-9]{1,9})$') as place from newest
-      where state <> 'denied' and plan is null and call <> ${callKey})
+      where state <> 'denied' and other is null and call <> ${callKey})
     select exists (
       select from parts where state = 'pending' or not exists (
         select from context c where c.turn_id = place[1] and c.iteration = place[2]::int and c.part = place[3]::int
