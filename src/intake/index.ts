@@ -1,6 +1,6 @@
 /** Public API of the intake module: receiving messages, commands and buttons, and the API for channels. */
 import type { Command } from '../protocol/command.ts';
-import { createAnswerCommands } from './answers.ts';
+import { createAnswerCommands } from './surfaces/answers.ts';
 import { createApprovalCommands, rulesCommand } from './approval-commands.ts';
 import { createApprovals } from './approvals.ts';
 import { createCommands, createSuggest } from './commands.ts';

@@ -15,7 +15,7 @@ import type { Say } from '../protocol/texts/say.ts';
 import { cleanText } from '../lib/text.ts';
 import { accept } from './accept.ts';
 import { createApprovalButtons, denyByReply } from './approval-commands.ts';
-import { answerByReply, createQuestionButtons } from './answers.ts';
+import { answerByReply, createQuestionButtons } from './surfaces/answers.ts';
 import { type CommandReader, readCommands } from './commands.ts';
 import type { IntakeContext } from './context.ts';
 import {

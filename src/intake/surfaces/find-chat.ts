@@ -107,7 +107,11 @@ async function reached(
   const session = await ledger.sessionOf(address);
   if (session === asked.session) return { kind: 'found', address, session };
   const isWeb = parseAddress(address).channel === 'http';
-  if (place === 'private' && !isWeb && !(await creatorAccess.isStillAllowed(userId ?? address, address, place)))
+  if (
+    place === 'private' &&
+    !isWeb &&
+    !(await creatorAccess.isStillAllowed(userId ?? address, address, place))
+  )
     return { kind: 'closed' };
   const label = whereOf({ address, place, name }, labelOf);
   return { kind: 'found', address, session, other: { label, place, userId, name } };

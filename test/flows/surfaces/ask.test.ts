@@ -4,6 +4,7 @@ import { MAX_ANSWER_CHARS } from '../../../src/protocol/agent/approvals.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
 import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+import { telegramProcess } from '../telegram-process.ts';
 
 const people = FRIENDS.values();
 const OWNERS = FRIENDS.slice(-10);
@@ -188,3 +189,34 @@ describeGateway('a question to another person', SETTINGS, (fixture) => {
     expect(await toolAnswer(`desk ${chat}`)).toContain('in their private chat on a network');
   });
 });
+
+it('is asked once and answered once when the gateway is killed before and after the answer', async () => {
+  const [chat = '', friend = ''] = FRIENDS;
+  const config = {
+    tools: { enabled: ['ask'] },
+    access: { telegram: { allow: FRIENDS }, owners: { telegram: [chat] } },
+  };
+  const { telegram, ollama, start, killAndStart } = await telegramProcess({ config });
+  const wait = { timeout: 60_000, interval: 50 };
+  const seen = (where: string, text: string): Promise<void> =>
+    vi.waitFor(() => expect(telegram.screen(where).join('\n')).toContain(text), wait);
+  await start();
+  telegram.says(friend, 'hello', friend);
+  await seen(friend, 'echo: hello');
+  const args = { to: `Person ${friend}`, question: 'Shall we?' };
+  ollama.answer({ toolCalls: [{ name: 'ask', args }] }, { when: 'ask them' });
+  ollama.answer({ text: 'They say yes.' }, { when: 'ask them' });
+  telegram.says(chat, 'ask them', chat);
+  await seen(chat, 'It writes to another chat');
+  telegram.press(chat, 'Approve', chat);
+  await seen(friend, 'Shall we?');
+  const question = telegram.messages(friend).at(-1);
+  await killAndStart();
+  telegram.says(friend, 'Yes!', friend, { replyTo: question?.id });
+  await seen(friend, 'I pass your answer on');
+  await killAndStart();
+  await seen(chat, 'They say yes.');
+  await seen(friend, 'You have answered.');
+  expect(telegram.screen(friend).filter((text) => text.includes('Shall we?'))).toHaveLength(1);
+  expect(telegram.screen(chat).filter((text) => text.includes('They say yes.'))).toHaveLength(1);
+}, 150_000);

@@ -7,14 +7,14 @@ import {
   MAX_ANSWER_CHARS,
   NO_QUESTIONS,
   readQuestionButton,
-} from '../protocol/agent/approvals.ts';
-import type { ChatSettingStore } from '../protocol/channel.ts';
-import { type Command, ON_OR_OFF } from '../protocol/command.ts';
-import { addressOf, type InboundMessage, userIdOf } from '../protocol/message.ts';
-import type { Form, PressHandler } from '../protocol/receive.ts';
-import type { Say } from '../protocol/texts/say.ts';
-import { deciderOf } from './approval-commands.ts';
-import type { IntakeContext } from './context.ts';
+} from '../../protocol/agent/approvals.ts';
+import type { ChatSettingStore } from '../../protocol/channel.ts';
+import { type Command, ON_OR_OFF } from '../../protocol/command.ts';
+import { addressOf, type InboundMessage, userIdOf } from '../../protocol/message.ts';
+import type { Form, PressHandler } from '../../protocol/receive.ts';
+import type { Say } from '../../protocol/texts/say.ts';
+import { deciderOf } from '../approval-commands.ts';
+import type { IntakeContext } from '../context.ts';
 
 const ANSWER = 'answer';
 
