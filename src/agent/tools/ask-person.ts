@@ -9,7 +9,7 @@ import { ApprovalWait, type GatedCall } from './approval-gate.ts';
 import { failure, type Outcome } from './tool-run.ts';
 
 /** What the key of a call is called among the turn's requests, where its approval has the key itself. */
-export function questionKey(callKey: string): string {
+function questionKey(callKey: string): string {
   return `ask:${callKey}`;
 }
 
