@@ -372,6 +372,7 @@ class Modules extends Foundations {
       languages: this.languages,
     },
     background: this.bus,
+    ownerChats: security.createOwnerChats(this),
     isOwner: (userId) => this.accessPolicy.isOwner(userId),
     provider: this.provider,
     embed: (request, signal) => this.provider.embed(request, signal),

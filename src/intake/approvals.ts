@@ -72,7 +72,7 @@ function refused(record: ApprovalRecord, by: Decider): Decided | undefined {
     // Whoever has it asked has no part in the answer, not even as an owner.
     return record.question.userId === by.userId ? outcomeOf(record) : { kind: 'forbidden' };
   }
-  if (by.pressed === true && !isAskedIn(record, by.at?.address)) return { kind: 'elsewhere' };
+  if (by.pressed === true && !isShownIn(record, by.at?.address)) return { kind: 'elsewhere' };
   if (!isEntitled(record, by)) return { kind: 'forbidden' };
   return outcomeOf(record);
 }
@@ -85,6 +85,11 @@ function outcomeOf(record: ApprovalRecord): Decided | undefined {
 
 function isAskedIn({ address, surfaces }: ApprovalRecord, at: Address | undefined): boolean {
   return at === address || (at !== undefined && surfaces.includes(at));
+}
+
+/** Also where it was asked later; only owners may decide there. */
+function isShownIn(record: ApprovalRecord, at: Address | undefined): boolean {
+  return isAskedIn(record, at) || (at !== undefined && (record.alsoAsked ?? []).includes(at));
 }
 
 /**

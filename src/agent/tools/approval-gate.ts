@@ -101,6 +101,7 @@ export async function passGate(
     target,
     rule,
     address,
+    place: turn.askedIn,
     agentId,
     language: say.language,
     ...(named.length > 0 && { files: shownFiles(named, length) }),

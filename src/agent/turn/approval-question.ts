@@ -68,10 +68,14 @@ function alwaysLabel({ target }: ApprovalSubject): 'approval.always' | 'approval
 }
 
 /** The same message after the decision: it names who decided, and has no buttons. */
-export function decidedFor(record: ApprovalRecord, say: Say): DeliveryPayload | undefined {
+export function decidedFor(
+  record: ApprovalRecord,
+  say: Say,
+  labelOf: (channel: string) => string | undefined,
+): DeliveryPayload | undefined {
   const { id, plan, expired: isExpired, state } = record;
   let content: string;
-  if (plan === undefined) content = callText(record, verdictOf(record, say), '', say);
+  if (plan === undefined) content = callText(record, verdictOf(record, say, labelOf), '', say);
   else {
     const decision = LABELS[plan.wait][state === 'approved' ? 'allowed' : 'denied'];
     content = waitText(record, `*${say(isExpired ? 'wait.expired' : decision)}*`, say);
@@ -118,11 +122,18 @@ function personDelivery(
   return { ref: approvalRef(id), message: { ...parseAddress(address), content, media: [], buttons } };
 }
 
-/** The decision in one line. */
-function verdictOf({ state, expired, decidedBy, decidedName, reason }: ApprovalRecord, say: Say): string {
+/** The decision in one line; it names the network if that is another than the reader's. */
+function verdictOf(
+  { address, state, expired, decidedBy = '', decidedName, reason }: ApprovalRecord,
+  say: Say,
+  labelOf: (channel: string) => string | undefined,
+): string {
   if (expired) return say('approval.expired_unrun');
   if (decidedBy === 'stop') return say('approval.stopped_unrun');
-  const who = `\`${shownName(decidedName ?? decidedBy ?? '')}\``;
+  const [channel = ''] = decidedBy.replace(/^token:/, 'http:').split(':', 1);
+  const network = channel === parseAddress(address).channel ? undefined : labelOf(channel);
+  const name = `\`${shownName(decidedName ?? decidedBy)}\``;
+  const who = network === undefined ? name : say('approval.who_on', { who: name, network });
   if (state === 'approved') return say('approval.approved_by', { who });
   if (reason === undefined) return say('approval.denied_by', { who });
   return say('approval.denied_because', { who, reason: `\`${inline(reason)}\`` });

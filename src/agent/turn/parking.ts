@@ -113,12 +113,19 @@ export async function announceDecision(shared: AgentShared, turn: Turn, emitter:
   );
   if (record === undefined) return;
   for (const delivery of inEachChat(id, record, turn, (request) =>
-    decidedFor(request, shared.chats.languages.say(recipientOf(request.address, request.language))),
+    decidedFor(
+      request,
+      shared.chats.languages.say(recipientOf(request.address, request.language)),
+      shared.environmentNote.channelLabel,
+    ),
   ))
     await shared.stores.ledger.enqueue(addressOf(delivery.message), delivery);
 }
 
-/** What is shown of a request in the chat that asked and, if it is private, in the other private chats of the session. */
+/**
+ * What is shown of a request in the chat that asked, if it is private in the other private chats of the session, and in
+ * those of owners who were asked later.
+ */
 function inEachChat<Asked extends ApprovalSubject>(
   id: string,
   request: Asked,
@@ -128,10 +135,11 @@ function inEachChat<Asked extends ApprovalSubject>(
   const others = surfaces
     .filter(({ place }) => askedIn === 'private' && place === 'private')
     .map(({ address }) => address);
+  const elsewhere = new Set([...others, ...(request.alsoAsked ?? [])]);
   const delivery = deliveryFor(request);
   return [
     ...(delivery === undefined ? [] : [delivery]),
-    ...others.flatMap((address) => {
+    ...[...elsewhere].flatMap((address) => {
       const copy = deliveryFor({ ...request, address });
       if (copy === undefined) return [];
       const ref = approvalRef(id, address);

@@ -107,6 +107,10 @@ export const approvalSubject = z.object({
   userId: z.string(),
   address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
   agentId: z.string().optional(),
+  /** Whether others read it where it is asked. */
+  place: z.enum(['private', 'group']).optional(),
+  /** Chats of owners in which it was asked, too, because no one had answered. */
+  alsoAsked: z.array(callTarget.shape.address).optional(),
   /** Set when it is no request for approval, but a question that the model asks another person. */
   question: personQuestion.optional(),
   /** Set when it is not about a call: a plan step is waiting to run, or a paused plan to resume. */
@@ -136,6 +140,9 @@ export interface ApprovalRecord extends ApprovalSubject {
   /** The private chats that share the session: it may be decided in each of them. */
   surfaces: readonly Address[];
 }
+
+/** How many chats of owners one request reaches besides those in which it was asked. */
+export const MAX_ALSO_ASKED = 3;
 
 /** Most requests in a list. */
 export const MAX_LISTED_APPROVALS = 200;

@@ -16,7 +16,7 @@ import { FencedError } from '../../protocol/errors.ts';
 import type { Fence, LaneStore } from '../../protocol/store/lanes.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import { addressOf } from '../../protocol/message.ts';
+import { addressOf, type DeliveryPayload } from '../../protocol/message.ts';
 import type { ApprovalDecision } from '../../protocol/store/records.ts';
 import { type Database, type Sql, withoutNulls } from '../database/database.ts';
 import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';
@@ -24,6 +24,7 @@ import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql
 /** The functions of `LaneStore` for turns that wait for a person. */
 export function createApprovals(database: Database) {
   return {
+    alsoAsk: (id, question) => database.run((sql) => alsoAsk(sql, cleanText(id), question)),
     park: (fence, approval) => database.run((sql, attempt) => park(sql, fence, approval, attempt)),
     decide: (id, decision, decidedBy, { name, reason, always: addsRule = false } = {}) => {
       const by = {
@@ -78,6 +79,24 @@ function questionDeliveries(sql: Sql, { id, questions = [] }: Parameters<LaneSto
     queued as (
       insert into lane_item (lane, seq, dedupe, payload)
       select key, tail, dedupe, payload from bumped join questions on questions.lane = bumped.key)`;
+}
+
+/** The list of chats in the request makes a repeat harmless; a decision at the same moment finds the chat in it or prevents it. */
+async function alsoAsk(sql: Sql, id: string, question: DeliveryPayload): Promise<boolean> {
+  const address = addressOf(question.message);
+  const [row] = await sql<{ asked: boolean }[]>`
+    with ${liveNode(sql, undefined)},
+    asked as (
+      update approval set detail = jsonb_set(detail, '{alsoAsked}', coalesce(detail -> 'alsoAsked', '[]') || to_jsonb(${address}::text))
+      where id = ${id} and state = 'pending' and expires_at > now()
+        and not coalesce(detail -> 'alsoAsked', '[]') ? ${address}
+      returning id),
+    bumped as (${bumpLane(sql, sql`(select ${`out:${address}`} as key from asked) source`, id)}),
+    queued as (
+      insert into lane_item (lane, seq, dedupe, payload)
+      select key, tail, ${question.ref}, ${cleanJson(question)}::jsonb from bumped)
+    select exists (select from asked) as asked`;
+  return row?.asked === true;
 }
 
 /** Locks the lane before the approval, as a stop does. If the lane is running, the request has expired. */

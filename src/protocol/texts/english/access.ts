@@ -121,6 +121,7 @@ export const approvals = {
   'approval.approved_by': 'Approved by {who}.',
   'approval.denied_by': 'Denied by {who}.',
   'approval.denied_because': 'Denied by {who}: {reason}.',
+  'approval.who_on': '{who} on {network}',
   'approval.named_above': 'Named above: {path}',
   'approval.named_in': 'Named in {file}: {path}',
   'approval.file_hidden': '{file}, which cannot be shown. {problem}',
