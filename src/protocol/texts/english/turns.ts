@@ -136,6 +136,7 @@ export const turns = {
   'risk.sends': 'It could send text of this chat to others, and content from {sources} may have caused it.',
   'risk.reaches': 'It reaches beyond this chat, and content from {sources} may have caused it.',
   'risk.changes': 'It changes something, or sends something to others.',
+  'risk.writes_to': 'It writes to another chat: {chat}, {address}.',
   'risk.changed_since':
     'You approved this before, but it or a file that it names has changed since: please check it again.',
   'risk.whole_folder': {
