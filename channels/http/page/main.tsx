@@ -5,7 +5,7 @@ import { ChatView } from './chat/chat-view.ts';
 import { byId } from './dom.ts';
 import { modelProblem } from './failures/model-problem.js';
 import { ScheduleList } from './chats/schedules.ts';
-import { SettingsLater } from './settings/settings-later.js';
+import { SettingsLater } from './settings/settings-later.ts';
 import { Inbox } from './chats/inbox.ts';
 import { followLists } from './chats/list-events.ts';
 import { setChannelLabels, Sidebar } from './chats/sidebar.ts';
@@ -106,6 +106,7 @@ class App {
     this.#settings = new SettingsLater(api, {
       showError,
       showSidebar: () => showSidebar(true),
+      chatKey: () => this.chat.key,
       labelled: (menu) => this.#inbox.elsewhere.labelled(menu),
     });
   }
@@ -124,7 +125,7 @@ class App {
 
   /** Opens what the address names: a chat or a screen of the settings. */
   openAddressed(): void {
-    const screen = /^#settings(?:\/([a-z-]+))?$/.exec(location.hash);
+    const screen = /^#settings(?:\/([\w./-]+))?$/.exec(location.hash);
     if (screen !== null) {
       showSidebar(false);
       this.#settings.show(screen[1]);
