@@ -15,6 +15,9 @@ export type StreamMode = (typeof STREAM_MODES)[number];
 /** The name under which the mode of a chat is stored (`ChatSettingStore`). */
 export const STREAM_SETTING = 'stream';
 
+/** The name under which a chat has stored whether it wants rich messages: `on` or `off`; a channel with `renderWhole` reads it. */
+export const RICH_SETTING = 'rich';
+
 /** How the answers of chats appear. No method rejects. */
 export interface StreamModes {
   /** The mode of the chat at an address; `edit` while that is unknown. */

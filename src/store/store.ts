@@ -123,7 +123,7 @@ export async function openStoreAt(
   const stores = {
     ...turnStores({ database, notes, searches, heartbeats }, newSessions),
     ...sessionStores(database),
-    ...agentStores(database),
+    ...agentStores(database, searches),
     ...accessStores(database),
     ...channelStores(database),
     ...operatorStores(database),
@@ -180,11 +180,11 @@ function sessionStores(database: Database) {
 }
 
 /** What the agent plans, notes and remembers. */
-function agentStores(database: Database) {
+function agentStores(database: Database, searches: Database) {
   return {
     contexts: createContexts(database),
     subagents: createSubagentStore(database),
-    memories: createMemories(database),
+    memories: createMemories(database, searches),
     memoryVectors: createMemoryVectors(database),
     plans: createPlans(database),
     todos: createTodos(database),

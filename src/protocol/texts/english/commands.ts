@@ -155,6 +155,7 @@ export const about = {
   'about.why': 'Show why the last message here got no answer (owners only)',
   'about.voice': 'Also send answers as voice messages',
   'about.stream': 'Choose how answers appear here while they are written',
+  'about.rich': 'Show tables and formulas here as rich messages, or in ordinary ones',
   'about.schedule': 'List, add or remove schedules of this chat',
   'about.prompt': 'Start with a prompt from an MCP server; without arguments, list them',
 
