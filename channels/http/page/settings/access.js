@@ -1,5 +1,5 @@
 /** The screen about people: who asks to write, who may, and who are owners. */
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { h } from '../dom.ts';
 import { button, choice, form, labelled, moment, row, rows, section } from './parts.js';
 import { say, sayParts } from '../texts.ts';

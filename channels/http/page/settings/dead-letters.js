@@ -1,5 +1,5 @@
 /** The screen about dead letters: what was given up, queued again or deleted. */
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { h } from '../dom.ts';
 import { button, moment, row, rows, section } from './parts.js';
 import { say, sayParts } from '../texts.ts';

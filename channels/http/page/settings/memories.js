@@ -1,5 +1,5 @@
 /** The screen about what is remembered about people: read in pages, deleted one by one. */
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { h } from '../dom.ts';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
 import { say, sayParts } from '../texts.ts';

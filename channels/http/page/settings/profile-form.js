@@ -1,5 +1,5 @@
 /** The form of a profile: its prompts, and a field for each value of its `config.json`. */
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { h } from '../dom.ts';
 import { fieldsOf } from './config-fields.js';
 import { section } from './parts.js';

@@ -1,5 +1,5 @@
 /** The screen about approval rules: the calls that run without a question. */
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { h } from '../dom.ts';
 import { button, moment, row, rows, section } from './parts.js';
 import { say, sayParts } from '../texts.ts';

@@ -1,5 +1,5 @@
 /** The screen about schedules: add, run, pause, edit, remove. */
-import { askText, confirmDelete } from '../confirm.ts';
+import { askText, confirmDelete } from '../confirm.tsx';
 import { h } from '../dom.ts';
 import { button, choice, form, labelled, moment, row, rows, section } from './parts.js';
 import { showHistory } from './schedule-history.js';

@@ -1,5 +1,5 @@
 /** The screen about browsers that are signed in by a link: when, last used, and signed out. */
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { h } from '../dom.ts';
 import { button, moment, row, rows, section } from './parts.js';
 import { dayAndClock, say, sayParts } from '../texts.ts';

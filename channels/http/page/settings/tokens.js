@@ -1,5 +1,5 @@
 /** The screen about tokens: made, shown once, renamed, given another secret, revoked. */
-import { askText, confirmDelete } from '../confirm.ts';
+import { askText, confirmDelete } from '../confirm.tsx';
 import { copyButton, h } from '../dom.ts';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
 import { say, sayParts } from '../texts.ts';
