@@ -310,6 +310,8 @@ export class ChatView {
   async #stop() {
     try {
       await this.#api.stopSession(this.key);
+      // No event says that messages which waited were dropped.
+      await this.#transcript?.refresh(false);
     } catch (error) {
       this.#host.showError(error);
     }
