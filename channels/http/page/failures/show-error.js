@@ -2,7 +2,7 @@
 import { ApiError } from '../api.ts';
 import { byId, h } from '../dom.ts';
 import { removeToken } from '../sign-in.ts';
-import { isBannerShown } from './reachability.js';
+import { connectionLost } from './reachability.ts';
 import { messageOf } from './in-place.js';
 
 const TOAST_MS = 6_000;
@@ -21,7 +21,13 @@ export function showError(error) {
     location.reload();
     return;
   }
-  if (error instanceof ApiError && error.isUnreachable && isBannerShown()) return;
+  if (
+    error instanceof ApiError &&
+    error.isUnreachable &&
+    connectionLost.value &&
+    !byId('chat', HTMLElement).hidden
+  )
+    return;
   const text = messageOf(error);
   const timer = timers.get(text);
   if (timer !== undefined) clearTimeout(timer);

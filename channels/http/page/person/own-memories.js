@@ -1,5 +1,5 @@
 /** What is remembered about the person who is signed in: read, and forgotten one by one. */
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { closeLine, h } from '../dom.ts';
 import { dayAndClock, say, sayParts } from '../texts.ts';
 import { timeElement } from '../times.ts';

@@ -1,6 +1,6 @@
 /** The screen about people: who asks to write, who may, and who are owners. */
 import type { JSX } from 'preact';
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { say, sayParts } from '../texts.ts';
 import type { AccessReport } from '../../../../src/protocol/operator/administration.ts';
 import {

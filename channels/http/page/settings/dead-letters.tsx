@@ -1,6 +1,6 @@
 /** The screen about dead letters: messages that were given up, queued again or deleted. */
 import type { JSX } from 'preact';
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { say, sayParts } from '../texts.ts';
 import { Act, Loading, Moment, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
 

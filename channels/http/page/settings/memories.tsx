@@ -1,7 +1,7 @@
 /** The screen about what is remembered about people: read in pages, deleted one by one. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { say, sayParts } from '../texts.ts';
 import { Act, Field, Form, Loading, Moment, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
 

@@ -3,7 +3,8 @@ import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Api } from '../api.ts';
 import { messageOf } from '../failures/in-place.js';
-import { dayAndClock, exactly, say } from '../texts.ts';
+import { Time } from '../parts/time.tsx';
+import { dayAndClock, say } from '../texts.ts';
 
 /** What a screen works with. */
 export interface ScreenHost {
@@ -281,12 +282,7 @@ export function Moment({
   at: string | number | null | undefined;
   as?: typeof dayAndClock;
 }): JSX.Element {
-  if (at === null || at === undefined) return <>–</>;
-  return (
-    <time dateTime={new Date(at).toISOString()} title={exactly(at)}>
-      {as(at)}
-    </time>
-  );
+  return at === null || at === undefined ? <>–</> : <Time at={at} format={as} />;
 }
 
 /** A button that copies a text and says so. */

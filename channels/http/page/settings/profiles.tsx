@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Profile, ProfileReport } from '../../../../src/protocol/agent/profile.ts';
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { kept, say, type TextRef } from '../texts.ts';
 import { type Change, type Part, SettingsForm } from './config-form.tsx';
 import { type Schema, type Setting, settingsIn } from './config-values.ts';

@@ -1,6 +1,6 @@
 /** The screen about approval rules: the calls that run without a question. */
 import type { JSX } from 'preact';
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { say, sayParts } from '../texts.ts';
 import { Act, Loading, Moment, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
 

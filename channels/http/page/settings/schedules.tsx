@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WireListed, WireRun, WireSchedule } from '../../wire.ts';
 import { showTrace } from '../chat/turn/trace-panel.ts';
-import { askText, confirmDelete } from '../confirm.ts';
+import { askText, confirmDelete } from '../confirm.tsx';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { dayAndClock, say, sayParts } from '../texts.ts';
 import {

@@ -1,6 +1,6 @@
 /** The screen about browsers that are signed in by a link: when, last used, and signed out. */
 import type { JSX } from 'preact';
-import { confirmDelete } from '../confirm.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { dayAndClock, say, sayParts } from '../texts.ts';
 import { Act, Loading, Moment, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
 

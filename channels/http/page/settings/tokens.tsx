@@ -1,7 +1,7 @@
 /** The screen about tokens: made, shown once, renamed, given another secret, revoked. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { askText, confirmDelete } from '../confirm.ts';
+import { askText, confirmDelete } from '../confirm.tsx';
 import { say, sayParts } from '../texts.ts';
 import {
   Act,
