@@ -11,7 +11,7 @@ import { NewestAnswer } from '../newest.ts';
 import { pathOf } from '../requests.ts';
 import { dayAndClock, say, sayParts } from '../texts.ts';
 import { timeElement } from '../times.ts';
-import { attempt } from '../failures/in-place.js';
+import { attempt } from '../failures/in-place.ts';
 
 interface LinkedChat {
   address: string;

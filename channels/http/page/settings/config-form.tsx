@@ -2,7 +2,7 @@
 import { createContext, type JSX } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import { ApiError } from '../api.ts';
-import { messageOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.ts';
 import { kept, say, type TextRef } from '../texts.ts';
 import { type Answer, Choice, Section, useHost, WithCode } from './parts.tsx';
 import { problemsByField, type Schema, type Setting, settingsIn, shown, valueOf } from './config-values.ts';

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { HealthReport } from '../../../../src/protocol/gateway-api.ts';
 import type { LogLine } from '../../../../src/protocol/operator/administration.ts';
-import { modelProblem } from '../failures/model-problem.js';
+import { modelProblem } from '../failures/model-problem.ts';
 import { say } from '../texts.ts';
 import { Loading, type Mood, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
 

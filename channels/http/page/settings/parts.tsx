@@ -2,7 +2,7 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Api } from '../api.ts';
-import { messageOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.ts';
 import { Time } from '../parts/time.tsx';
 import { dayAndClock, say } from '../texts.ts';
 

@@ -1,7 +1,7 @@
 /** The message field: grows with its text, brings files, sends on Enter, and has the Stop button. */
 import type { Api, StoredFile } from '../../api.ts';
 import { draftOf, keepDraft } from './drafts.ts';
-import { CommandMenu } from '../../commands/command-menu.js';
+import { CommandMenu } from '../../commands/command-menu.tsx';
 import { byId } from '../../dom.ts';
 import { say } from '../../texts.ts';
 import { FileTray } from './file-tray.ts';

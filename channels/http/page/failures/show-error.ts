@@ -3,19 +3,18 @@ import { ApiError } from '../api.ts';
 import { byId, h } from '../dom.ts';
 import { removeToken } from '../sign-in.ts';
 import { connectionLost } from './reachability.ts';
-import { messageOf } from './in-place.js';
+import { messageOf } from './in-place.ts';
 
 const TOAST_MS = 6_000;
 
-/** When the note of a text goes. @type {Map<string, ReturnType<typeof setTimeout>>} */
-const timers = new Map();
+/** When the note of a text goes. */
+const timers = new Map<string, ReturnType<typeof setTimeout>>();
 
 /**
  * Shows an error. A revoked token leads back to the sign-in, which says why; that the gateway cannot be reached is said by its
  * banner. One cause often fails several requests at once: their text is shown once.
- * @param {unknown} error
  */
-export function showError(error) {
+export function showError(error: unknown): void {
   if (error instanceof ApiError && error.status === 401) {
     removeToken(error.message);
     location.reload();
@@ -38,8 +37,7 @@ export function showError(error) {
   );
 }
 
-/** @param {string} text */
-function remove(text) {
+function remove(text: string): void {
   timers.delete(text);
   for (const toast of byId('toasts', HTMLElement).children) if (toast.textContent === text) toast.remove();
 }

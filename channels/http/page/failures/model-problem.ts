@@ -1,16 +1,14 @@
 /**
  * What is wrong with the model server, for a reader: in English the gateway's own text, which is the most specific.
  */
+import type { HealthReport } from '../../../../src/protocol/gateway-api.ts';
 import { language, say } from '../texts.ts';
 
-/** @typedef {import('../../../../src/protocol/gateway-api.ts').HealthReport} HealthReport */
-
-/**
- * Undefined while all is well, and for a reader who may not learn what is wrong.
- * @param {HealthReport['model']} model
- * @param {{ language: string, say: typeof say }} [reader]
- */
-export function modelProblem({ state, detail, missing = [], replaced = [] }, reader = { language, say }) {
+/** Undefined while all is well, and for a reader who may not learn what is wrong. */
+export function modelProblem(
+  { state, detail, missing = [], replaced = [] }: HealthReport['model'],
+  reader: { language: string; say: typeof say } = { language, say },
+): string | undefined {
   if (state === 'up') return undefined;
   if (reader.language === 'en' && detail !== undefined) return detail;
   if (state === 'down') return reader.say('page.model_away');

@@ -9,38 +9,34 @@ const MAX_ANSWERS = 100;
 /** Longer answers are cut. */
 const MAX_ANSWER = 10_000;
 
-/**
- * A command with its answer; `after` is the number of the last message before it.
- * @typedef {{ id: string, key: string, after: number, content: string, reply: string }} CommandAnswer
- */
+/** A command with its answer. */
+export interface CommandAnswer {
+  id: string;
+  key: string;
+  /** The number of the last message before it. */
+  after: number;
+  content: string;
+  reply: string;
+}
 
-/** @type {StoredList<CommandAnswer>} */
-const answers = new StoredList('parley-command-answers', MAX_ANSWERS);
+const answers = new StoredList<CommandAnswer>('parley-command-answers', MAX_ANSWERS);
 
 /** Those of one chat, until `signal` aborts; what another tab keeps is shown, too. */
 export class CommandAnswers {
-  #key;
-  #draw;
-  /** Ids of those that are shown. @type {Set<string>} */
-  #shown = new Set();
+  readonly #key: string;
+  readonly #draw: (answer: CommandAnswer) => void;
+  /** Ids of those that are shown. */
+  readonly #shown = new Set<string>();
   #from = 0;
 
-  /**
-   * @param {string} key
-   * @param {AbortSignal} signal
-   * @param {(answer: CommandAnswer) => void} draw
-   */
-  constructor(key, signal, draw) {
+  constructor(key: string, signal: AbortSignal, draw: (answer: CommandAnswer) => void) {
     this.#key = key;
     this.#draw = draw;
     answers.follow(signal, () => this.show(this.#from));
   }
 
-  /**
-   * Draws those after the message with this number that are not shown yet; returns whether there are any.
-   * @param {number} from
-   */
-  show(from) {
+  /** Draws those after the message with this number that are not shown yet; returns whether there are any. */
+  show(from: number): boolean {
     this.#from = from;
     const chatAnswers = answers.read().filter(({ key, after }) => key === this.#key && after >= from);
     for (const answer of chatAnswers) {
@@ -51,12 +47,8 @@ export class CommandAnswers {
     return chatAnswers.length > 0;
   }
 
-  /**
-   * Keeps one that is already shown.
-   * @param {{ after: number, content: string, reply: string }} answer
-   * @returns {CommandAnswer}
-   */
-  keep({ after, content, reply }) {
+  /** Keeps one that is already shown. */
+  keep({ after, content, reply }: Omit<CommandAnswer, 'id' | 'key'>): CommandAnswer {
     const id = crypto.randomUUID();
     this.#shown.add(id);
     const answer = {
@@ -72,6 +64,6 @@ export class CommandAnswers {
 }
 
 /** Forgets those of all chats. */
-export function forgetCommandAnswers() {
+export function forgetCommandAnswers(): void {
   answers.clear();
 }

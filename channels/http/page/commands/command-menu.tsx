@@ -6,32 +6,32 @@
  * `aria-autocomplete`, `aria-haspopup` and `aria-controls` name the list, `aria-activedescendant` the command that Enter or Tab
  * takes. There is no `aria-expanded`, which a text box may not have: whether the list is open follows from the latter.
  */
-import { byId, h } from '../dom.ts';
+import { type JSX, render } from 'preact';
+import type { CommandListing } from '../api.ts';
+import { byId } from '../dom.ts';
 
-/** @typedef {import('../api.ts').CommandListing} Command */
+/** What the menu gets from the field around it. */
+interface MenuHost {
+  read: () => Promise<CommandListing[]>;
+  /** Called when the menu has changed the draft. */
+  changed: () => void;
+  showError: (error: unknown) => void;
+}
 
 /** The menu above the field. It changes the draft and sends nothing. */
 export class CommandMenu {
-  #draft;
-  #host;
-  #list = byId('command-menu', HTMLElement);
-  /** Read at the first `/`. @type {Command[] | undefined} */
-  #commands;
+  readonly #draft: HTMLTextAreaElement;
+  readonly #host: MenuHost;
+  readonly #list = byId('command-menu', HTMLElement);
+  /** Read at the first `/`. */
+  #commands: CommandListing[] | undefined;
   #isReading = false;
-  /** @type {Command[]} */
-  #offered = [];
+  #offered: CommandListing[] = [];
   #highlighted = 0;
-  /** The draft for which the list was closed. @type {string | undefined} */
-  #closedFor;
+  /** The draft for which the list was closed. */
+  #closedFor: string | undefined;
 
-  /**
-   * @param {HTMLTextAreaElement} draft
-   * @param {object} host
-   * @param {() => Promise<Command[]>} host.read
-   * @param {() => void} host.changed called when the menu has changed the draft
-   * @param {(error: unknown) => void} host.showError
-   */
-  constructor(draft, host) {
+  constructor(draft: HTMLTextAreaElement, host: MenuHost) {
     this.#draft = draft;
     this.#host = host;
     // On pointerdown: a click would first take the focus from the field, which closes the menu.
@@ -40,7 +40,7 @@ export class CommandMenu {
   }
 
   /** Offers the commands that start with the draft. */
-  update() {
+  update(): void {
     const [, prefix] = /^\/([a-z]*)$/i.exec(this.#draft.value) ?? [];
     if (prefix === undefined || this.#draft.value === this.#closedFor) {
       this.#close();
@@ -57,7 +57,7 @@ export class CommandMenu {
   }
 
   /** Reads the commands, then offers those that match what is in the field by then. */
-  async #read() {
+  async #read(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
@@ -70,11 +70,8 @@ export class CommandMenu {
     }
   }
 
-  /**
-   * Handles a key of the field; true when the menu has used it.
-   * @param {KeyboardEvent} event
-   */
-  handleKey(event) {
+  /** Handles a key of the field; true when the menu has used it. */
+  handleKey(event: KeyboardEvent): boolean {
     if (this.#list.hidden) return false;
     switch (event.key) {
       case 'ArrowDown':
@@ -100,14 +97,12 @@ export class CommandMenu {
     }
   }
 
-  /** @param {number} index */
-  #highlight(index) {
+  #highlight(index: number): void {
     this.#highlighted = (index + this.#offered.length) % this.#offered.length;
     this.#draw();
   }
 
-  /** @param {number} index */
-  #insert(index) {
+  #insert(index: number): void {
     const command = this.#offered[index];
     if (command === undefined) return;
     this.#draft.value = `/${command.name}${command.argument === undefined ? '' : ' '}`;
@@ -116,22 +111,26 @@ export class CommandMenu {
     this.#host.changed();
   }
 
-  /** @param {PointerEvent} event */
-  #pressed(event) {
+  #pressed(event: PointerEvent): void {
     event.preventDefault();
     const row = event.target instanceof Element ? event.target.closest('[data-index]') : null;
     if (row !== null) this.#insert(Number(row.getAttribute('data-index')));
   }
 
-  #close() {
+  #close(): void {
     this.#offered = [];
     this.#draw();
   }
 
-  #draw() {
+  #draw(): void {
     const open = this.#offered.length > 0;
     this.#list.hidden = !open;
-    this.#list.replaceChildren(...this.#offered.map((command, index) => this.#row(command, index)));
+    render(
+      this.#offered.map((command, index) => (
+        <Command key={command.name} command={command} index={index} selected={index === this.#highlighted} />
+      )),
+      this.#list,
+    );
     if (!open) {
       this.#draft.removeAttribute('aria-activedescendant');
       return;
@@ -139,24 +138,21 @@ export class CommandMenu {
     this.#draft.setAttribute('aria-activedescendant', `command-${this.#highlighted}`);
     this.#list.children[this.#highlighted]?.scrollIntoView({ block: 'nearest' });
   }
+}
 
-  /**
-   * @param {Command} command
-   * @param {number} index
-   */
-  #row({ name, description, argument }, index) {
-    return h(
-      'div',
-      {
-        id: `command-${index}`,
-        class: 'command',
-        role: 'option',
-        'data-index': index,
-        'aria-selected': String(index === this.#highlighted),
-      },
-      h('code', {}, `/${name}`),
-      ...(argument === undefined ? [] : [h('span', { class: 'command-argument' }, argument.name)]),
-      h('span', { class: 'command-description' }, description),
-    );
-  }
+function Command(props: { command: CommandListing; index: number; selected: boolean }): JSX.Element {
+  const { name, description, argument } = props.command;
+  return (
+    <div
+      id={`command-${props.index}`}
+      class="command"
+      role="option"
+      data-index={props.index}
+      aria-selected={props.selected}
+    >
+      <code>/{name}</code>
+      {argument !== undefined && <span class="command-argument">{argument.name}</span>}
+      <span class="command-description">{description}</span>
+    </div>
+  );
 }

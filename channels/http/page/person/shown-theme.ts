@@ -2,12 +2,12 @@
 
 const STORED_AS = 'parley-theme';
 
-/** @typedef {'system' | 'light' | 'dark'} Theme */
-/** @type {readonly Theme[]} */
-export const THEMES = ['system', 'light', 'dark'];
+export const THEMES = ['system', 'light', 'dark'] as const;
+
+export type Theme = (typeof THEMES)[number];
 
 /** What was chosen on this device. */
-export function keptTheme() {
+export function keptTheme(): Theme {
   try {
     const storedTheme = localStorage.getItem(STORED_AS);
     return THEMES.find((theme) => theme === storedTheme) ?? 'system';
@@ -16,11 +16,8 @@ export function keptTheme() {
   }
 }
 
-/**
- * Keeps a choice on this device, and shows it.
- * @param {Theme} theme
- */
-export function chooseTheme(theme) {
+/** Keeps a choice on this device, and shows it. */
+export function chooseTheme(theme: Theme): void {
   try {
     localStorage.setItem(STORED_AS, theme);
   } catch {
@@ -29,8 +26,8 @@ export function chooseTheme(theme) {
   showTheme(theme);
 }
 
-/** @param {Theme} theme */
-export function showTheme(theme) {
+/** Shows the page in it. */
+export function showTheme(theme: Theme): void {
   const root = document.documentElement;
   if (theme === 'system') delete root.dataset['theme'];
   else root.dataset['theme'] = theme;
