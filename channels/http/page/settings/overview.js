@@ -8,6 +8,7 @@ import { say } from '../texts.js';
 const LABELS = {
   off: say('page.set.state_off'),
   starting: say('page.set.state_starting'),
+  standby: say('page.set.state_standby'),
   up: say('page.set.state_up'),
   degraded: say('page.set.state_degraded'),
   dead: say('page.set.state_dead'),
