@@ -158,7 +158,7 @@ async function putAnswer(
   const { ref } = payload;
   const message = withAnswerButtons(payload.message, ref, channel, say);
   const parts = partsOf({ ref, messages, message, shownTexts: shownTexts.remove(ref) });
-  // Before it: the end of an answer that grew over several messages would be on screen twice until the pace allows more.
+  // The first message is about to show the whole answer: what the others show would appear twice.
   if (whole !== undefined) await parts.takeAway(1, blank);
   const isWhole = whole !== undefined && (await putWhole(parts, whole));
   const chunks = isWhole ? [] : await split(content);

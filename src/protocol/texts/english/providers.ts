@@ -125,6 +125,7 @@ export const fileProblems = {
   'problem.at': '{place}: {what}',
   'problem.file': 'the file',
   'problem.unknown_field': 'there is no such field',
+  'problem.misspelt_field': 'there is no such field; did you mean {field}?',
   'problem.kind': 'must be {kind}',
   'problem.kind.text': 'text',
   'problem.kind.number': 'a number',

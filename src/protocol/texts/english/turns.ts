@@ -136,6 +136,7 @@ export const turns = {
   'risk.sends': 'It could send text of this chat to others, and content from {sources} may have caused it.',
   'risk.reaches': 'It reaches beyond this chat, and content from {sources} may have caused it.',
   'risk.changes': 'It changes something, or sends something to others.',
+  'risk.writes_to': 'It writes to another chat: {chat}, {address}.',
   'risk.changed_since':
     'You approved this before, but it or a file that it names has changed since: please check it again.',
   'risk.whole_folder': {
@@ -375,6 +376,12 @@ export const delivery = {
   'stream.draft': 'as a draft that becomes a message when it is complete',
   'stream.edit': 'in a message that grows',
   'stream.off': 'only once they are complete',
+  'rich.none': 'Only Telegram has rich messages.',
+  'rich.unknown': '{/rich} accepts on and off.',
+  'rich.is_usual':
+    'This chat has chosen nothing, so the setting `channels.telegram.richMessages` decides. {/rich} off shows answers with tables and formulas as ordinary messages.',
+  'rich.is_on': 'Answers with a table, a formula, tasks or details appear here as rich messages.',
+  'rich.is_off': 'All answers appear here as ordinary messages, which every Telegram app shows.',
   'voice.on':
     'Answers here are also spoken, as voice messages after their text. {/voice} off turns that off.',
   'voice.off': 'Answers here are not spoken. {/voice} on changes that.',
