@@ -554,11 +554,11 @@ async function openProfiles({ settings, profiles, ownTools, options, servers }: 
 /** Creates the channels that are on. */
 async function openChannels(modules: Modules): Promise<void> {
   const { settings, store, channels, channelAccess, api: gateway, languages, log } = modules;
-  const { connections, updates, chatSettings } = store;
+  const { connections, updates, chatSettings, keys } = store;
   for (const { name, create } of settings.current().channels.filter(({ isOn }) => isOn)) {
     const access = () => channelAccess(name);
     const owners = () => security.ownersOf(store.access, channelAccess, name);
-    const deps = { gateway, access, owners, connections, updates, chatSettings, languages };
+    const deps = { gateway, access, owners, connections, updates, chatSettings, keys, languages };
     channels.set(name, await create({ ...deps, log: log.child({ channel: name }) }));
   }
 }

@@ -276,8 +276,8 @@ export const channels = {
   'form.send': 'Send',
   'form.close': 'Cancel',
   'thread.unnamed': 'Question',
-  'room.encrypted':
-    'This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption: leave it off when you create the room, because it cannot be turned off later.',
+  'room.unread':
+    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, your app may send keys only to verified devices, or my owner has to log me in again: “parley doctor” tells which.',
 } as const;
 
 /*** What is wrong with a channel, and what helps: the details of its health. */

@@ -19,6 +19,8 @@ export const turns = {
   },
   'turn.continue': 'Write "go on" to continue.',
   'turn.model_away': 'The model is not available, trying again. {why}',
+  'turn.model_slow':
+    'The model has not begun to answer yet; it may be loading, or reading a long conversation. I wait up to {seconds} seconds.',
   'turn.no_plan': 'This answer has no plan: {why}',
   'turn.no_steps':
     'The model wrote no steps, so there is no plan. Be more specific about what you want, or try another model.',
