@@ -183,7 +183,7 @@ export const about = {
   'argument.link': 'The code from the other chat; leave it out to get one',
   'argument.profile': 'The profile to switch to',
   'argument.model': 'A model, or "default" for the default one',
-  'argument.stream': 'draft, edit, off',
+  'argument.stream': 'draft, edit, off, thinking, thinking off',
   'argument.schedule': 'add "<when>" <task>, or remove <number>; leave empty to list them',
   'argument.prompt': 'server name argument=value …',
 
