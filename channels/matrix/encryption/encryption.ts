@@ -24,6 +24,8 @@ interface EncryptionParts {
   keys: KeyStore;
   /** Secret. */
   token: string;
+  /** Secret. */
+  recoveryKey?: string | undefined;
   log: Log;
   monotonicMs: () => number;
 }

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { Attachment, EncryptedAttachment } from '@matrix-org/matrix-sdk-crypto-wasm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { check } from '../../../channels/matrix/check.ts';
 import { MAX_UNREAD } from '../../../channels/matrix/unread.ts';
 import type { Media } from '../../../src/protocol/media.ts';
 import { failureOf } from '../../fakes/gateway/channel-setup.ts';
@@ -322,6 +323,51 @@ describe('an account', () => {
   it('gets cross-signing keys from its first device, so that clients see it as verified', async () => {
     const { keys, rooms } = setup.server;
     await vi.waitFor(() => expect(keys.isSigned(rooms.bot.id, DEVICE)).toBe(true), WAIT);
+  });
+
+  it('that was used with Element verifies the device with its recovery key, and only with the right one', async () => {
+    const fresh = await MatrixSetup.open();
+    const { keys, rooms } = fresh.server;
+    try {
+      const element = await EncryptingClient.open(fresh.server, rooms.bot, 'ELEMENT');
+      const recoveryKey = await element.setUpRecovery();
+      const other = fresh.server.rooms.room(fresh.server.rooms.person('Ada'));
+      fresh.recoveryKey = `${recoveryKey.slice(0, -1)}${recoveryKey.endsWith('1') ? '2' : '1'}`;
+      fresh.replace();
+      await fresh.start();
+      rooms.encrypt(other, fresh.server.rooms.person('Ada'));
+      await vi.waitFor(() => expect(fresh.log.join()).toContain('matrix_recovery_failed'), WAIT);
+      expect(keys.isSigned(rooms.bot.id, DEVICE)).toBe(false);
+      expect(await check(fresh.server.root, MATRIX_TOKEN)).toMatchObject([
+        { level: 'ok' },
+        { level: 'warning', remedy: expect.stringContaining('MATRIX_RECOVERY_KEY') },
+      ]);
+      fresh.recoveryKey = recoveryKey;
+      await fresh.restart();
+      await vi.waitFor(() => expect(keys.isSigned(rooms.bot.id, DEVICE)).toBe(true), WAIT);
+      const [, device] = await check(fresh.server.root, MATRIX_TOKEN);
+      expect(device?.text).toMatch(/^Its device FAKEDEVICE is verified\. Its key: (?:\S{4} ){10}\S{3}$/);
+      expect(fresh.log.join()).not.toContain(recoveryKey.slice(0, 9));
+    } finally {
+      await fresh.close();
+    }
+  });
+
+  it('whose homeserver asks for a password works unverified', async () => {
+    const fresh = await MatrixSetup.open();
+    try {
+      fresh.server.keys.asksPassword = true;
+      await fresh.start();
+      const person = fresh.server.rooms.person('Ada');
+      const other = fresh.server.rooms.room(person);
+      fresh.server.rooms.encrypt(other, person);
+      await vi.waitFor(() => expect(fresh.log.join()).toContain('matrix_device_not_signed'), WAIT);
+      const client = await EncryptingClient.open(fresh.server, person);
+      await client.says(other, 'hello');
+      await vi.waitFor(() => expect(fresh.contents).toEqual(['hello']), WAIT);
+    } finally {
+      await fresh.close();
+    }
   });
 
   it('whose keys are lost says what to do, and still answers in rooms without encryption', async () => {
