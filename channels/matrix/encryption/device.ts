@@ -1,4 +1,4 @@
-/** The bot's device with its keys ("End-to-End Encryption"): loaded with the first encrypted room, because it needs 20 MB of memory. */
+/** The bot's device with its keys ("End-to-End Encryption"): loaded with the first encrypted room, because it takes 0.3 s of CPU time and 45 MB of memory. */
 import { hkdfSync } from 'node:crypto';
 import {
   DecryptionErrorCode,
@@ -12,6 +12,7 @@ import {
   OlmMachine,
   RequestType,
   RoomId,
+  RoomSettings,
   StoreHandle,
   TrustRequirement,
   UserId,
@@ -151,6 +152,8 @@ export class Device {
       await this.flush(machine);
       const claim = await machine.getMissingSessions(users());
       if (claim) await this.#request(machine, claim);
+      if (this.#rotated.get(room.roomId) === undefined)
+        await machine.setRoomSettings(id(), new RoomSettings());
       // A database that was restored from a backup has ratchets that were used since.
       if (this.#rotated.get(room.roomId) === undefined) await machine.invalidateGroupSession(id());
       this.#rotated.set(room.roomId, true);
@@ -160,6 +163,13 @@ export class Device {
       for (const share of shares) await this.#request(machine, share);
       return JSON.parse(await machine.encryptRoomEvent(id(), type, JSON.stringify(content))) as object;
     });
+  }
+
+  /** Whether the bot has encrypted in a room before. Throws like `use`. */
+  async knows(roomId: string): Promise<boolean> {
+    return await this.use(
+      async (machine) => (await machine.getRoomSettings(new RoomId(roomId))) !== undefined,
+    );
   }
 
   /** The event in clear: its type and content; undefined while its key is missing. Throws like `use`, `rejected` for a forged event. */

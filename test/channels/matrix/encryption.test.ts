@@ -74,6 +74,53 @@ it('encrypts from the moment a room switches encryption on, which nothing switch
   expect(await ada.screen(plain)).toEqual(['for Ada']);
 });
 
+it('has its keys before it enters an encrypted room, so that the first message there is for it, too', async () => {
+  const fresh = await MatrixSetup.open();
+  try {
+    await fresh.start();
+    const { rooms, calls } = fresh.server;
+    const eve = rooms.person('Eve');
+    const chat = rooms.empty();
+    rooms.member(chat, eve, 'join');
+    rooms.encrypt(chat, eve);
+    rooms.member(chat, rooms.bot, 'invite', eve, { is_direct: true });
+    await vi.waitFor(() => expect(rooms.membership(chat, rooms.bot.id)).toBe('join'), WAIT);
+    const at = (part: string): number => calls.findIndex((call) => call.includes(part));
+    expect(at('/keys/upload')).toBeGreaterThan(0);
+    expect(at('/keys/upload')).toBeLessThan(at('/join'));
+    const client = await EncryptingClient.open(fresh.server, eve);
+    await client.says(chat, 'hello?');
+    await vi.waitFor(() => expect(fresh.contents).toEqual(['hello?']), WAIT);
+  } finally {
+    await fresh.close();
+  }
+});
+
+it('reads what was written while it was offline, in order, also what a sync leaves out', async () => {
+  await setup.channel.stop();
+  const lines = Array.from({ length: 60 }, (_one, n) => `line ${n}`);
+  for (const line of lines) await ada.says(room, line);
+  setup.replace();
+  await setup.start();
+  await vi.waitFor(() => expect(setup.contents).toEqual(lines), WAIT);
+});
+
+it('encrypts also if the homeserver denies later that the room is encrypted', async () => {
+  await setup.channel.send(setup.part(room.id, 'one'));
+  room.state.delete('m.room.encryption ');
+  await setup.restart();
+  await setup.channel.send(setup.part(room.id, 'two'));
+  expect(await ada.screen(room)).toEqual(['one', 'two']);
+  expect(setup.server.screen(room)).toEqual([]);
+});
+
+it('takes no request to verify its device for a question', async () => {
+  const body = 'Ada is requesting to verify your key.';
+  await ada.says(room, { msgtype: 'm.key.verification.request', body, to: setup.server.rooms.bot.id });
+  await ada.says(room, 'hello');
+  await vi.waitFor(() => expect(setup.contents).toEqual(['hello']), WAIT);
+});
+
 it('shows buttons that reactions and replies press', async () => {
   const buttons = [
     { label: 'Approve', value: 'yes', style: 'confirm' as const },
@@ -386,5 +433,7 @@ describe('an account', () => {
     await setup.channel.send(setup.part(plain.id, 'hello Ben'));
     expect(setup.server.screen(plain)).toEqual(['hello Ben']);
     expectUnseen('secret');
+    await ada.says(room, 'are you there?');
+    await vi.waitFor(() => expect(setup.server.screen(room).join()).toContain('log me in again'), WAIT);
   });
 });
