@@ -7,8 +7,10 @@ import {
   type UpdateStore,
 } from '../../protocol/receive.ts';
 import { cleanJson } from '../../lib/json/json.ts';
-import { type Database, readClock, withoutNulls } from '../database/database.ts';
-import type { Address } from '../../protocol/message.ts';
+import { cleanText } from '../../lib/text.ts';
+import { type Database, readClock, type Sql, withoutNulls } from '../database/database.ts';
+import { type Address, addressOf, isAddress, parseAddress } from '../../protocol/message.ts';
+import { type Contact, type ContactStore, MAX_CONTACTS_FOUND } from '../../protocol/delivery.ts';
 import type { ChatSettingStore, KeyStore } from '../../protocol/channel.ts';
 
 interface ConnectionRow {
@@ -150,6 +152,57 @@ export function createChatSettings(database: Database): ChatSettingStore {
         if (forMs !== undefined) await sql`delete from chat_setting where until <= now()`;
       }),
   };
+}
+
+/** Under this name a chat's row has its `Contact` as JSON. */
+const CONTACT = 'contact';
+
+/** The `ContactStore` over a database. */
+export function createContacts(database: Database): ContactStore {
+  return {
+    noteContact: (contact) =>
+      database.write(
+        (sql) => sql`
+          insert into chat_setting as kept (chat, name, value)
+          values (${chatOf(contact.address)}, ${CONTACT}, ${cleanJson(contact)})
+          on conflict (chat, name) do update set value = excluded.value where kept.value <> excluded.value`,
+      ),
+    contact: (id) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ contact: Contact }[]>`
+          with ${book(sql)}
+          select contact from book where chat = ${chatOf(cleanText(id))} or contact ->> 'userId' = ${cleanText(id)}
+          order by chat <> ${chatOf(cleanText(id))}, chat limit 1`;
+        return row?.contact;
+      }),
+    contacts: (name) =>
+      database.run(async (sql) => {
+        const word = name === undefined ? null : cleanText(name).trim().toLowerCase();
+        const rows = await sql<{ contact: Contact }[]>`
+          with ${book(sql)},
+          matching as (
+            select contact, called, chat, ${word}::text is null or called = ${word} as whole from book
+            where called <> '' and (${word}::text is null or strpos(' ' || called || ' ', ' ' || ${word} || ' ') > 0))
+          select contact from matching where whole or not exists (select from matching where whole)
+          order by called, chat limit ${MAX_CONTACTS_FOUND}`;
+        return rows.map(({ contact }) => contact);
+      }),
+  };
+}
+
+/** CTE: all contacts, each with its name in lower case. */
+function book(sql: Sql) {
+  return sql`
+    book as materialized (
+      select chat, contact, lower(coalesce(contact ->> 'name', '')) as called
+      from (select chat, value::jsonb as contact from chat_setting where name = ${CONTACT}) rows)`;
+}
+
+/** The address of the chat without its thread; another text as it is. */
+function chatOf(address: string): string {
+  if (!isAddress(address)) return address;
+  const { channel, chatId } = parseAddress(address);
+  return addressOf({ channel, chatId });
 }
 
 /** The `KeyStore` over a database. */

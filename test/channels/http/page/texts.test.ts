@@ -1,14 +1,14 @@
 /** What the page says, without a browser: texts of one language, English for those that it lacks, numbers and elements in them. */
 import { describe, expect, it } from 'vitest';
 import { fillTemplate, textsScript } from '../../../../channels/http/page-files.ts';
-import { modelProblem } from '../../../../channels/http/page/failures/model-problem.js';
+import { modelProblem } from '../../../../channels/http/page/failures/model-problem.ts';
 import {
   type GivenTexts,
   localeOf,
   refusal,
   sayFrom,
   sayParts,
-} from '../../../../channels/http/page/texts.js';
+} from '../../../../channels/http/page/texts.ts';
 import { ENGLISH } from '../../../../src/protocol/texts/english.ts';
 import GERMAN from '../../../../src/settings/languages/de.json' with { type: 'json' };
 import { PARLEY } from '../../../../src/protocol/texts/parley.ts';

@@ -10,7 +10,7 @@ const DIALOGS = [
   ['#show-keys', 'dialog#keys[open]'],
   ['#open-linked', 'dialog#linked[open]'],
   ['#open-memory', 'dialog.memory[open]'],
-  ['#open-details', 'dialog.details[open]'],
+  ['#open-files', 'dialog.details[open]'],
   ['.turn-foot .copy', 'dialog.trace[open]'],
 ] as const;
 
@@ -18,6 +18,8 @@ const DIALOGS = [
 async function objectionsToDialogs(page: Page): Promise<string[]> {
   const found: string[] = [];
   for (const [button, dialog] of DIALOGS) {
+    const menu = page.locator('.menu', { has: page.locator(button) }).locator('> button');
+    if ((await menu.count()) > 0) await menu.click();
     await page.locator(button).last().click();
     await page.locator(dialog).waitFor();
     found.push(...(await objections(page)).map((one) => `${dialog} ${one}`));
@@ -40,11 +42,14 @@ describePageOnFakeGateway('dialogs under axe', (tab, fixture) => {
     await page.locator('.turn-foot .copy').last().waitFor();
     expect(await objections(page)).toEqual([]);
     expect(await objectionsToDialogs(page)).toEqual([]);
-    await page.locator('#sessions summary').first().click();
-    await page.locator('#sessions .row-actions button').first().click();
+    await page.locator('#sessions .row-menu > button').first().click();
+    await page.locator('#sessions .menu-item').first().click();
     await page.locator('dialog#ask[open]').waitFor();
     expect(await objections(page)).toEqual([]);
     await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: /Account|Konto/ }).click();
+    await page.locator('#open-settings').waitFor();
+    expect(await objections(page)).toEqual([]);
     await page.locator('#open-settings').click();
     await page.locator('.settings-body').waitFor();
     expect(await objections(page)).toEqual([]);
