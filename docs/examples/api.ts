@@ -890,22 +890,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -921,7 +906,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -938,7 +922,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -956,7 +939,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1032,23 +1032,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1065,7 +1049,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1083,7 +1066,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1227,22 +1227,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1258,7 +1243,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1275,7 +1259,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1293,7 +1276,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1612,22 +1612,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1643,7 +1628,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1660,7 +1644,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1678,7 +1661,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1749,23 +1749,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1782,7 +1766,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1800,7 +1783,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1944,22 +1944,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1975,7 +1960,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1992,7 +1976,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2010,7 +1993,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2097,22 +2097,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -2128,7 +2113,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2145,7 +2129,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2163,7 +2146,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2735,7 +2735,7 @@ export interface Api {
               description: string;
               after?: string;
             }
-        )[]
+        )[],
       ];
     };
     answer: {
@@ -2947,13 +2947,13 @@ export interface Api {
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ]
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ];
       expiresInDays?: number;
     };
@@ -3035,16 +3035,7 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
-            ]
-          | [
               string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3054,7 +3045,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3065,7 +3055,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3077,7 +3066,18 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
             ];
         value?: unknown;
       }[];
@@ -3129,16 +3129,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3148,7 +3139,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3159,7 +3149,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3171,7 +3160,18 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
         },
@@ -3192,16 +3192,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3211,7 +3202,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3222,7 +3212,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3234,11 +3223,40 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
-        }[]
+        }[],
       ];
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/channels': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/channels/{name}': {
+    path: {
+      name: string;
+    };
+    body: {
+      variables?: {
+        [k: string]: string;
+      };
     };
     answer: {
       [k: string]: unknown;
