@@ -1,5 +1,6 @@
 /** One sync after another: what is new in the rooms, and what is missing before it if the homeserver left something out. */
 import { z } from 'zod';
+import type { TtlCache } from '../../src/lib/ttl-cache.ts';
 import type { ChannelDeps } from '../../src/protocol/channel.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { SingleReactions } from '../../src/protocol/channel-parts.ts';
@@ -57,6 +58,8 @@ export interface ReceivingParts extends ChannelDeps {
   client: MatrixClient;
   sending: Sending;
   replacements: Replacements;
+  /** Private rooms of strangers that the bot has joined lately. */
+  strangerRooms: TtlCache<true>;
   reactions: SingleReactions;
   self: string;
   timing: MatrixTiming;
