@@ -115,6 +115,29 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     );
   });
 
+  it('takes no press of someone else in a channel, and nothing from a channel without a grant', async () => {
+    const chat = await room();
+    const [ada, bob] = [slack.workspace.person('Ada'), slack.workspace.person('Bob')];
+    fixture().ollama.answer(
+      { toolCalls: [{ name: 'wipe', args: { word: 'the shed' } }] },
+      { when: 'clear the shed' },
+    );
+    const foreign = slack.workspace.channel();
+    slack.says(foreign, `${bot} clear the shed`, bob);
+    slack.says(chat, `${bot} clear the shed`, ada);
+    const asked = await vi.waitFor(() => {
+      const message = slack.visible(chat).find(({ blocks }) => buttonsOf(blocks).length > 0);
+      if (message === undefined) throw new Error('nothing was asked');
+      return message;
+    }, WAIT);
+    const press = slack.presses(chat, asked, 'Approve', bob);
+    await vi.waitFor(() => expect(slack.answers.has(press)).toBe(true), WAIT);
+    slack.presses(chat, asked, 'Approve', ada);
+    await vi.waitFor(() => expect(slack.screen(chat).join()).toContain('Approved by Ada'), WAIT);
+    await vi.waitFor(() => expect(ran.filter((run) => run === 'wipe the shed')).toHaveLength(1), WAIT);
+    expect(slack.screen(foreign)).toEqual([]);
+  });
+
   it('asks for the reason of a denial in a form, and tells it to the model', async () => {
     const { chat, person } = slack.workspace.dm('Nina');
     await fixture().store.access.addGrant('slack', 'dm', person.id);
