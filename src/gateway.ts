@@ -439,6 +439,7 @@ class Modules extends Foundations {
       ops.createWhyCommand(this.traces, this.refusals),
       this.speech.command,
       delivery.createStreamCommand(this.channels, this.store.chatSettings),
+      delivery.createRichCommand(this.channels, this.store.chatSettings),
       ...this.scheduling.commands,
       ...this.mcp.commands(async (session) =>
         this.models.profile((await this.ledger.session(session))?.profileId),

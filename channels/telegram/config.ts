@@ -38,7 +38,7 @@ export const settings = z.strictObject({
     .enum(['auto', 'off'])
     .default('auto')
     .describe(
-      'answers with a table, a formula, tasks or details, and those of more than 4,096 characters, are sent as one rich message where Telegram accepts it',
+      'in chats that have not chosen by `/rich`: answers with a table, a formula, tasks or details, and no block of code, are sent as one rich message where Telegram accepts it',
     ),
   draftIntervalMs: editInterval(1_100, 'minimum milliseconds between two drafts in a private chat'),
   /** Telegram's FAQ allows "short bursts". One call of the burst is restored per interval. */

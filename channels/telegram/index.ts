@@ -10,7 +10,7 @@ import { HiddenMessages } from './hidden-messages.ts';
 import { Introduction } from './introduction.ts';
 import { POLL_TIMING, type PollTiming, Receiving } from './receiving/receiving.ts';
 import { PolledUpdates, PostedUpdates, TelegramWebhook } from './receiving/update-sources.ts';
-import { MAX_LENGTH, renderTelegram } from './render.ts';
+import { renderTelegram } from './render.ts';
 import { WholeAnswers } from './rich-message.ts';
 import { Sending, TelegramLostSends } from './sending.ts';
 import { Topics } from './topics.ts';
@@ -43,7 +43,7 @@ export function create(
   const posted = new PostedUpdates(updates, token);
   const webhook =
     config.webhook && new TelegramWebhook(token, config.webhook, bot, posted, log, timing.clock);
-  const whole = new WholeAnswers(config.richMessages, MAX_LENGTH, chatSettings, log);
+  const whole = new WholeAnswers(config.richMessages, chatSettings, log);
   const lostSends = new TelegramLostSends();
   const hiddenMessages = new HiddenMessages(bot, chatSettings, log);
   const sending = new Sending(bot, hiddenMessages, whole, lostSends);

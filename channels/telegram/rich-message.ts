@@ -6,6 +6,7 @@ import { type Details, foldDetails } from '../../src/lib/markdown/details.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { textPiece } from './render.ts';
 import type { ChatSettingStore, Rendered, WholeText } from '../../src/protocol/channel.ts';
+import { RICH_SETTING } from '../../src/protocol/delivery.ts';
 import { toGatewayError } from '../../src/protocol/errors.ts';
 import type { Log } from '../../src/protocol/log.ts';
 import { addressOf, type Place } from '../../src/protocol/message.ts';
@@ -26,6 +27,8 @@ interface RichSpot {
 export const MAX_RICH_CHARS = 32_768;
 export const MAX_BLOCKS = 500;
 export const MAX_COLUMNS = 20;
+/** The letters of these scripts: Hebrew to Arabic Extended-A, and the presentation forms of Hebrew and Arabic. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 /** Lines that a quote shows before it is folded. */
 const MAX_QUOTE_LINES = 8;
 
@@ -36,7 +39,10 @@ type ListItem = Extract<Block, { type: 'list' }>['items'][number];
 export interface RichRendered {
   message: InputRichMessageWithoutUpload;
   plain: string;
-  /** It has a table, a formula, a task or details, which normal messages cannot show as well. */
+  /**
+   * It has a table, a formula, a task or details, which normal messages cannot show as well, and no block of code: in
+   * those of a rich message, some clients have no button that copies.
+   */
   gains: boolean;
 }
 
@@ -48,17 +54,24 @@ export function toRichMessage(doc: Root, formulas: readonly Formula[]): RichRend
     const plain = writer.texts.join('\n');
     if (blocks.length === 0 || plain.length > MAX_RICH_CHARS) return undefined;
     // Telegram would link file names and foreign commands on its own; links in the document stay links.
-    const message = { blocks, skip_entity_detection: true };
-    return { message, plain, gains: writer.gains || formulas.length > 0 };
+    const message = { blocks, skip_entity_detection: true, ...(isRightToLeft(plain) && { is_rtl: true }) };
+    return { message, plain, gains: (writer.gains || formulas.length > 0) && !writer.hasCode };
   } catch (error) {
     if (error instanceof NotRich) return undefined;
     throw error;
   }
 }
 
+/** True for a text most of whose letters are Hebrew, Arabic or of another script that is written from right to left. */
+function isRightToLeft(text: string): boolean {
+  const letters = text.match(/\p{L}/gu) ?? [];
+  return letters.filter((letter) => RIGHT_TO_LEFT.test(letter)).length * 2 > letters.length;
+}
+
 class RichWriter {
   #count = 0;
   gains = false;
+  hasCode = false;
   /** What readers see, block by block. */
   readonly texts: string[] = [];
 
@@ -88,6 +101,7 @@ class RichWriter {
         if (text.trim() === '') return [];
         this.texts.push(text);
         if (node.lang === 'math') return [{ type: 'mathematical_expression', expression: text }];
+        this.hasCode = true;
         const language = /^[\w+#.-]{1,32}$/.test(node.lang ?? '') ? node.lang : undefined;
         return [{ type: 'pre', text, ...(language && { language }) }];
       }
@@ -287,27 +301,24 @@ const MAY_GAIN = /\||\[[ x]\]|\\[([]|\$[^\s$]|\$\$|<details/i;
 
 /** Whole answers as rich messages: which ones benefit, and in which chats Telegram accepts them. */
 export class WholeAnswers {
-  readonly #mode: 'auto' | 'off';
-  readonly #maxLength: number;
+  readonly #isUsual: boolean;
   readonly #chatSettings: ChatSettingStore;
   readonly #log: Log;
 
-  /** `maxLength`: of a normal message. */
-  constructor(mode: 'auto' | 'off', maxLength: number, chatSettings: ChatSettingStore, log: Log) {
-    this.#mode = mode;
-    this.#maxLength = maxLength;
+  /** `mode`: for chats that have not chosen with `/rich`. */
+  constructor(mode: 'auto' | 'off', chatSettings: ChatSettingStore, log: Log) {
+    this.#isUsual = mode === 'auto';
     this.#chatSettings = chatSettings;
     this.#log = log;
   }
 
-  /** The answer as one rich message; undefined if a normal one does as well, and where Telegram accepts none. Never throws. */
+  /** The answer as one rich message; undefined if a normal one does as well, and where none is wanted or accepted. Never throws. */
   async render(place: Place, whole: WholeText): Promise<Rendered | undefined> {
     // Cheap enough to check a growing text once a second.
-    const mayGain = whole.markdown.length > this.#maxLength || MAY_GAIN.test(whole.markdown);
-    if (this.#mode === 'off' || !mayGain) return undefined;
+    if (!MAY_GAIN.test(whole.markdown) || !(await this.#isWanted(place))) return undefined;
     const { markdown, formulas } = takeOutFormulas(whole.markdown);
     const rich = toRichMessage(await whole.documentOf(markdown), formulas);
-    if (rich === undefined || (!rich.gains && rich.plain.length <= this.#maxLength)) return undefined;
+    if (rich === undefined || !rich.gains) return undefined;
     if (await this.#isRefused(place, 'rich_messages')) return undefined;
     if (whole.grows === true && (await this.#isRefused(place, 'rich_drafts'))) return undefined;
     const { message, plain } = rich;
@@ -317,6 +328,11 @@ export class WholeAnswers {
   /** Records that Telegram has refused one there. Never throws. */
   async noteRefusal(place: Place, kind: RichKind): Promise<void> {
     await this.#try(() => this.#chatSettings.setChatSetting(chatOf(place), kind, 'refused', REFUSED_MS));
+  }
+
+  async #isWanted(place: Place): Promise<boolean> {
+    const choice = await this.#try(() => this.#chatSettings.chatSetting(chatOf(place), RICH_SETTING));
+    return choice === undefined ? this.#isUsual : choice === 'on';
   }
 
   async #isRefused(place: Place, kind: RichKind): Promise<boolean> {

@@ -34,9 +34,12 @@ export class StoredEnds {
     this.#onEnd = onEnd;
   }
 
-  /** Looks in the background, one look at a time; `open` are the turns of other nodes whose ends are not known here. */
-  look(open: readonly TurnRing[]): void {
-    const silent = open.filter((ring) => this.#seqs.get(ring) === ring.lastSeq);
+  /**
+   * Looks in the background, one look at a time; `open` are the turns of other nodes whose ends are not known here. Those
+   * that were not silent are looked at only if `isResumed`: their last events may have been lost with the connection.
+   */
+  look(open: readonly TurnRing[], isResumed: boolean): void {
+    const silent = open.filter((ring) => isResumed || this.#seqs.get(ring) === ring.lastSeq);
     this.#seqs = new Map(open.map((ring) => [ring, ring.lastSeq]));
     if (silent.length === 0 || this.#isLooking) return;
     this.#isLooking = true;

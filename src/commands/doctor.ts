@@ -71,6 +71,9 @@ async function examine(environment: Environment): Promise<Finding[]> {
     ...(settings.length > 0
       ? settings.map((problem): Finding => settingFinding(lineOf(problem)))
       : [settingsFine(home)]),
+    ...(config?.warnings ?? [])
+      .filter((text) => !reported.has(text))
+      .map((text): Finding => ({ subject: 'Settings', level: 'warning', text })),
   ];
   // A configuration that only its permissions keep from starting is checked all the same.
   const usable =

@@ -18,6 +18,7 @@ import { createApprovalButtons, denyByReply } from './approval-commands.ts';
 import { type CommandReader, readCommands } from './commands.ts';
 import type { IntakeContext } from './context.ts';
 import {
+  createAgentButtons,
   createAnswerButtons,
   createAskAgain,
   handleEditOrReaction,
@@ -46,6 +47,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     createApprovalButtons(context.approvals),
     createAskAgain(context),
     createAnswerButtons(context),
+    createAgentButtons(context),
     createPlanButtons(context),
     createLinkButtons(context),
   ];

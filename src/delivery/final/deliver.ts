@@ -143,6 +143,8 @@ async function putAnswer(
   const { ref } = payload;
   const message = withAnswerButtons(payload.message, ref, channel, say);
   const parts = partsOf({ ref, messages, message, shownTexts: shownTexts.remove(ref) });
+  // The first message is about to show the whole answer: what the others show would appear twice.
+  if (whole !== undefined) await parts.takeAway(1, blank);
   const isWhole = whole !== undefined && (await putWhole(parts, whole));
   const chunks = isWhole ? [] : await split(content);
   for (const [index, chunk] of chunks.entries()) {

@@ -1,8 +1,9 @@
-/** How answers in a chat are streamed: as `/stream` chose, or the closest mode that the channel supports. */
+/** How answers in a chat appear: streamed as `/stream` chose, or in the closest mode there is, and rich unless `/rich` is off. */
 import type { Channel, ChatSettingStore } from '../../protocol/channel.ts';
-import type { Command } from '../../protocol/command.ts';
+import { type Command, ON_OR_OFF } from '../../protocol/command.ts';
 import {
   type DraftRules,
+  RICH_SETTING,
   STREAM_MODES,
   STREAM_SETTING,
   type StreamMode,
@@ -108,6 +109,28 @@ export function createStreamCommand(channels: Channels, chatSettings: ChatSettin
         throw new GatewayError('bad_stream_mode', textRef('stream.unknown', { modes: modes.join(', ') }));
       await chatSettings.setChatSetting(chatOf(address), STREAM_SETTING, mode);
       return say('stream.changed', { how: say(`stream.${mode}`) });
+    },
+  };
+}
+
+/** Creates the command `/rich`. */
+export function createRichCommand(channels: Channels, chatSettings: ChatSettingStore): Command {
+  return {
+    name: 'rich',
+    description: 'about.rich',
+    argument: ON_OR_OFF,
+    async run({ address, args, say }) {
+      if (channels.get(parseAddress(address).channel)?.renderWhole === undefined)
+        throw new GatewayError('no_rich_messages', textRef('rich.none'));
+      const choice = args.toLowerCase();
+      if (args === '') {
+        const setting = await chatSettings.chatSetting(chatOf(address), RICH_SETTING);
+        return say(setting === 'off' ? 'rich.is_off' : setting === 'on' ? 'rich.is_on' : 'rich.is_usual');
+      }
+      if (choice !== 'on' && choice !== 'off')
+        throw new GatewayError('bad_rich_choice', textRef('rich.unknown'));
+      await chatSettings.setChatSetting(chatOf(address), RICH_SETTING, choice);
+      return say(choice === 'on' ? 'rich.is_on' : 'rich.is_off');
     },
   };
 }

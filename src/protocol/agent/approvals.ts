@@ -93,6 +93,8 @@ export interface ApprovalRecord extends ApprovalSubject {
   /** The token that owns the session; undefined for sessions of chats. */
   ownerTokenId?: string | undefined;
   turnId: string;
+  /** Who wrote the message that its turn answers, for display; absent = no person did. */
+  askedBy?: string | undefined;
   state: 'pending' | ApprovalDecision;
   decidedBy?: string | undefined;
   decidedName?: string | undefined;
@@ -104,6 +106,9 @@ export interface ApprovalRecord extends ApprovalSubject {
   /** The private chats that share the session: it may be decided in each of them. */
   surfaces: readonly Address[];
 }
+
+/** In a group, a request has at most this long left while the next message of the person who asked waits for it, in milliseconds. */
+export const GROUP_WAIT_MS = 10 * 60_000;
 
 /** Most requests in a list. */
 export const MAX_LISTED_APPROVALS = 200;

@@ -160,6 +160,9 @@ async function within<T>(ms: number, work: Promise<T>, tooLate: () => StoreError
   }
 }
 
+/** Class 28 is about user and password; 3D000 is an unknown database. */
+const REFUSES_SIGN_IN = /^(?:28|3D)/;
+
 /** Leaves drizzle's own error out of the chain of causes: its message contains the values of the statement. */
 function toStoreError(error: unknown, server: string | undefined): StoreError {
   if (error instanceof StoreError) return error;
@@ -179,6 +182,11 @@ function toStoreError(error: unknown, server: string | undefined): StoreError {
   if (DAMAGED.test(errorCode(cause) ?? '')) {
     const remedy = `Move its folder away and restore the last backup: ${PARLEY} restore FILE`;
     return new StoreError('database_damaged', `The database is damaged (${message}). ${remedy}`, { cause });
+  }
+  if (REFUSES_SIGN_IN.test(errorCode(cause) ?? '')) {
+    const place = server === undefined ? '' : ` at ${server}`;
+    const text = `The database${place} refused the sign-in: ${message}. Correct user, password and database in DATABASE_URL.`;
+    return new StoreError('database', text, { cause });
   }
   return new StoreError('database', `The database refused a statement: ${message}`, { cause });
 }

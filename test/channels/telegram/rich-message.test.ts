@@ -105,6 +105,19 @@ describe('a rich message', () => {
     expect((await rich('\\(x^2\\)'))?.gains).toBe(true);
     expect((await rich('- [ ] task'))?.gains).toBe(true);
   });
+
+  it('is not worth it for an answer with a block of code, which some clients show there without a button that copies', async () => {
+    expect((await rich('| a |\n|--|\n| b |\n\n```sh\nls\n```'))?.gains).toBe(false);
+    expect((await rich('- [ ] task with `code`'))?.gains).toBe(true);
+  });
+
+  it('runs from right to left if most of its letters do', async () => {
+    const isRtl = async (text: string) => (await rich(text))?.message.is_rtl;
+    expect(await isRtl('| שם | מחיר |\n|--|--|\n| תה Earl | 2 |')).toBe(true);
+    expect(await isRtl('Python:\n\n| الاسم | السعر |\n|--|--|\n| شاي أخضر | 2 |')).toBe(true);
+    expect(await isRtl('| name | price |\n|--|--|\n| tea (שי) | 2 |')).toBeUndefined();
+    expect(await isRtl('| 1 |\n|--|\n| 2 |')).toBeUndefined();
+  });
 });
 
 describe('the limits of rich messages', () => {

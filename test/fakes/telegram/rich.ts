@@ -34,6 +34,7 @@ export function readRich(value: unknown): SeenRich {
   if (given[0] !== 'blocks') throw badRequest('this fake reads blocks only');
   if (message['skip_entity_detection'] !== undefined && message['skip_entity_detection'] !== true)
     throw badRequest('skip_entity_detection must be True');
+  if (message['is_rtl'] !== undefined && message['is_rtl'] !== true) throw badRequest('is_rtl must be True');
   const reader = new Reader();
   const lines = reader.blocks(message['blocks'], 0);
   const text = lines.join('\n');

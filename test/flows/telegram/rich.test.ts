@@ -36,10 +36,44 @@ describeGateway('rich messages', { telegram: true }, (fixture) => {
     expect(messages[0]?.text).toContain('| tea | green | 2 |');
   });
 
-  it('show a long answer as one message, and remove the pieces it was cut into while it grew', async () => {
-    const person = asks('a long one', words(1_500));
+  it('show a long answer with a table as one message, whose pieces are removed before it shows them again', async () => {
+    const { telegram } = fixture();
+    const wasWhole: boolean[] = [];
+    const remove = telegram.chats.remove.bind(telegram.chats);
+    telegram.chats.remove = (params) => {
+      const [first] = telegram.messages(String(params['chat_id']));
+      wasWhole.push(first?.rich !== undefined);
+      return remove(params);
+    };
+    const person = asks('a long one', `${words(1_500)}\n\n${TABLE}`);
     const messages = await delivered(person, 1);
-    expect(messages.map(({ text }) => text)).toEqual([words(1_500)]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]?.text).toContain(words(1_500));
+    expect(new Set(wasWhole)).toEqual(new Set([false]));
+  });
+
+  it('are not used for an answer that is only long', async () => {
+    const messages = await delivered(asks('only long', words(1_500)), 1);
+    expect(messages.map(({ rich }) => rich)).toEqual(messages.map(() => undefined));
+    expect(messages.map(({ text }) => text).join(' ')).toBe(words(1_500));
+  });
+
+  it('are off in a chat after /rich off, until /rich on, while other chats keep them', async () => {
+    const { telegram } = fixture();
+    const person = people.next().value ?? '';
+    const isSaid = (text: string) =>
+      vi.waitFor(() => expect(telegram.screen(person).join('\n')).toContain(text), WAIT);
+    telegram.says(person, '/rich', person);
+    await isSaid('This chat has chosen nothing');
+    telegram.says(person, '/rich off', person);
+    await isSaid('All answers appear here as ordinary messages');
+    asks('a plain table', TABLE, person);
+    expect((await delivered(person, 1)).at(-1)?.rich).toBeUndefined();
+    expect((await delivered(asks('elsewhere', TABLE), 1)).at(-1)?.rich).toBeDefined();
+    telegram.says(person, '/rich on', person);
+    await isSaid('appear here as rich messages');
+    asks('a rich table', TABLE, person);
+    expect((await delivered(person, 2)).at(-1)?.rich).toBeDefined();
   });
 
   it('leave a short text answer as it was', async () => {
@@ -91,6 +125,15 @@ describeGateway(
       await vi.waitFor(() => expect(telegram.screen('7001').join()).toContain('tea'), WAIT);
       await fixture().idle('telegram:7001');
       expect(telegram.messages('7001')[0]?.rich).toBeUndefined();
+    });
+
+    it('are sent in a chat that asks for them', async () => {
+      const { telegram, ollama } = fixture();
+      ollama.answer({ text: TABLE }, { when: 'rich table please' });
+      telegram.says('7002', '/rich on', '7002');
+      await vi.waitFor(() => expect(telegram.screen('7002')).toHaveLength(1), WAIT);
+      telegram.says('7002', 'rich table please', '7002');
+      await vi.waitFor(() => expect(telegram.messages('7002').at(-1)?.rich).toBeDefined(), WAIT);
     });
   },
 );

@@ -72,6 +72,15 @@ describe('retry', () => {
     expect(error).toMatchObject({ cause: { message: 'failure 22P02' } });
   });
 
+  it.each(['28000', '28P01', '3D000'])('says which variable mends a refused sign-in (%s)', async (code) => {
+    const refused = withRetry(() => Promise.reject(failure(code)));
+    await expect(refused).rejects.toMatchObject({
+      code: 'database',
+      retryable: false,
+      message: `The database refused the sign-in: failure ${code}. Correct user, password and database in DATABASE_URL.`,
+    });
+  });
+
   it('says what is wrong with a server that cannot write', async () => {
     const full = withRetry(() => Promise.reject(failure('53100')), { forMs: 60 });
     await expect(full).rejects.toMatchObject({

@@ -49,6 +49,11 @@ export const access = {
   'refused.choice_other_model':
     'This token cannot choose another model: that requires the scope "admin". It can use {instead}; a profile with "usableBy": "everyone" is open to all.',
 
+  'waiting.for_owner': {
+    one: 'Your message is next, but first I need a decision on `{tool}`: an owner can use its buttons, {/approve} or {/deny}. If none does within a minute, it will not run. {/stop} drops everything.',
+    other:
+      'Your message is next, but first I need a decision on `{tool}`: an owner can use its buttons, {/approve} or {/deny}. If none does within {count} minutes, it will not run. {/stop} drops everything.',
+  },
   'waiting.for_approval':
     'Your message is next, but first I need a decision on `{tool}`: use its buttons, {/approve} or {/deny}. {/stop} drops everything.',
 

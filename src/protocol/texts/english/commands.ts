@@ -45,6 +45,10 @@ export const commands = {
     other: 'Webhook {name}: {count} events are waiting because the last attempt failed: {error}',
   },
   'status.needs_restart': 'Changed settings that need a restart: {fields}',
+  'status.approval':
+    'Waiting for a decision on `{tool}` for {who}, {minutes} min left: {/approve} or {/deny}',
+  'status.plan_wait': 'The plan of {who} waits for a decision, {minutes} min left',
+  'status.nobody': 'a scheduled task',
   'status.agent': 'In the background, at most {minutes} min left: {profile}: {task}',
 
   'sources.pages': 'web pages',
@@ -155,6 +159,7 @@ export const about = {
   'about.why': 'Show why the last message here got no answer (owners only)',
   'about.voice': 'Also send answers as voice messages',
   'about.stream': 'Choose how answers appear here while they are written',
+  'about.rich': 'Show tables and formulas here as rich messages, or in ordinary ones',
   'about.schedule': 'List, add or remove schedules of this chat',
   'about.prompt': 'Start with a prompt from an MCP server; without arguments, list them',
 

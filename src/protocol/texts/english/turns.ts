@@ -165,12 +165,14 @@ export const turns = {
 /*** Plans as people handle them: the commands, the buttons of a card, changes, and why something is not possible. */
 export const plans = {
   'mode.planner': 'the model follows its plan on its own',
-  'mode.teacher': 'each step is explained and waits for you to run it',
-  'mode.agentic': 'steps run on their own, and a failed one is repaired',
+  'mode.teacher': 'I plan what takes several steps; each step is explained and waits for you to run it',
+  'mode.agentic': 'I plan what takes several steps; the steps run on their own, and a failed one is repaired',
   'mode.is': 'Mode: {mode}.',
   'mode.line': '{/mode} {mode} - {meaning}',
   'mode.line_now': '{/mode} {mode} - {meaning} (now)',
   'mode.changed': 'Mode: {mode}. From your next message on, {meaning}.',
+  'mode.changed_unplanned':
+    'Mode: {mode}. It changes nothing yet: the profile "{profile}" makes no plans, because its `planning` is `off`.',
   'mode.unknown': 'There is no mode "{name}". Modes: {modes}.',
   'mode.renamed': 'There is no mode "{name}". That mode is called "planner" now.',
   'mode.plan_running': 'A plan is running: the mode can change once it has ended. {/stop} ends it.',
@@ -226,6 +228,7 @@ export const plans = {
   'plan.running': 'running',
   'plan.paused': 'paused',
   'plan.completed': 'completed',
+  'plan.ignored': 'not followed',
   'plan.state_cancelled': 'cancelled',
 
   'plan.form_title': 'Change the plan',
@@ -314,6 +317,7 @@ export const delivery = {
   'card.paused': '⏸ Paused · {progress}',
   'card.ended': '■ Ended · {progress}',
   'card.completed': '✔ Completed · {progress}',
+  'card.ignored': '■ Not followed: the answer came without a step of it',
   'card.cancelled': '✖ Cancelled · {progress}',
   'card.not_started': '{steps} · not started',
   'card.runs': { one: '{steps} · run once', other: '{steps} · run {count} times' },
@@ -326,6 +330,13 @@ export const delivery = {
   'card.stepwise': 'Step by step',
   'card.edit': 'Edit',
   'card.cancel': 'Cancel',
+  'agent.working': '◆ **{name}** is working in the background: {task}',
+  'agent.finished': '◆ **{name}** has finished: {task}',
+  'agent.ended': '◆ **{name}** ended before it was finished: {task}',
+  'agent.stopped': '◆ **{name}** was stopped: {task}',
+  'agent.step': 'step {number}',
+  'agent.stop_requested': 'It is being stopped.',
+  'agent.over': 'It has already ended.',
   'activity.more': 'and {more} more',
   'code.follows': {
     one: '*The code ({count} line) follows as the file `{name}`.*',
@@ -358,6 +369,12 @@ export const delivery = {
   'stream.draft': 'as a draft that becomes a message when it is complete',
   'stream.edit': 'in a message that grows',
   'stream.off': 'only once they are complete',
+  'rich.none': 'Only Telegram has rich messages.',
+  'rich.unknown': '{/rich} accepts on and off.',
+  'rich.is_usual':
+    'This chat has chosen nothing, so the setting `channels.telegram.richMessages` decides. {/rich} off shows answers with tables and formulas as ordinary messages.',
+  'rich.is_on': 'Answers with a table, a formula, tasks or details appear here as rich messages.',
+  'rich.is_off': 'All answers appear here as ordinary messages, which every Telegram app shows.',
   'voice.on':
     'Answers here are also spoken, as voice messages after their text. {/voice} off turns that off.',
   'voice.off': 'Answers here are not spoken. {/voice} on changes that.',
