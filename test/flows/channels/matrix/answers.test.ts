@@ -111,7 +111,7 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
     expect(server.screen(room).join()).not.toContain('Mallory');
   });
 
-  it('does not take a reaction of someone else in the room for an approval', async () => {
+  it('takes no reaction in a room of several people for an approval, unless it is an owner’s', async () => {
     const room = await group();
     const [ada, bob] = [server.rooms.person('Ada'), server.rooms.person('Bob')];
     fixture().ollama.answer(
@@ -124,10 +124,10 @@ describeGateway('Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
       if (message === undefined) throw new Error('nothing was asked');
       return message;
     }, WAIT);
-    server.reacts(room, asked.id, '1️⃣', bob);
-    server.reacts(room, asked.id, '2️⃣', ada);
-    await vi.waitFor(() => expect(server.screen(room).join()).toContain('Denied by Ada'), WAIT);
-    await fixture().idle(keyOf(room));
+    for (const person of [bob, ada]) server.reacts(room, asked.id, '1️⃣', person);
+    const refusals = () => server.screen(room).filter((text) => text.includes('Only an owner of this bot'));
+    await vi.waitFor(() => expect(refusals()).toHaveLength(2), WAIT);
+    expect(server.screen(room).join()).toContain('1️⃣ Approve');
     expect(ran).not.toContain('wipe the shed');
   });
 

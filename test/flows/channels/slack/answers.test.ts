@@ -115,7 +115,7 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     );
   });
 
-  it('takes no press of someone else in a channel, and nothing from a channel without a grant', async () => {
+  it('takes no press in a channel unless it is an owner’s, and nothing from a channel without a grant', async () => {
     const chat = await room();
     const [ada, bob] = [slack.workspace.person('Ada'), slack.workspace.person('Bob')];
     fixture().ollama.answer(
@@ -130,11 +130,14 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
       if (message === undefined) throw new Error('nothing was asked');
       return message;
     }, WAIT);
-    const press = slack.presses(chat, asked, 'Approve', bob);
-    await vi.waitFor(() => expect(slack.answers.has(press)).toBe(true), WAIT);
-    slack.presses(chat, asked, 'Approve', ada);
-    await vi.waitFor(() => expect(slack.screen(chat).join()).toContain('Approved by Ada'), WAIT);
-    await vi.waitFor(() => expect(ran.filter((run) => run === 'wipe the shed')).toHaveLength(1), WAIT);
+    for (const person of [bob, ada]) {
+      const press = slack.presses(chat, asked, 'Approve', person);
+      await vi.waitFor(() => expect(slack.answers.has(press)).toBe(true), WAIT);
+    }
+    const refusals = () =>
+      slack.workspace.ephemerals.filter(({ text }) => text.includes('Only an owner of this bot'));
+    await vi.waitFor(() => expect(refusals()).toHaveLength(2), WAIT);
+    expect(ran).not.toContain('wipe the shed');
     expect(slack.screen(foreign)).toEqual([]);
   });
 
