@@ -216,7 +216,11 @@ async function startPage(): Promise<void> {
   const app = new App(api);
   app.chat.stopWithEscape();
   listenForKeys();
-  addEventListener('keydown', (event) => event.key === 'Escape' && showSidebar(false));
+  addEventListener(
+    'keydown',
+    (event) =>
+      event.key === 'Escape' && document.querySelector(':popover-open') === null && showSidebar(false),
+  );
   addEventListener('popstate', () => app.openAddressed());
   app.keepFresh();
   await app.list.refresh(chats).catch(showError);
