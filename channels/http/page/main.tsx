@@ -126,7 +126,8 @@ class App {
       labelled: (menu) => this.#inbox.elsewhere.labelled(menu),
     });
     effect(() => {
-      const title = chat.exists.value ? `${chat.title.value} · ` : '';
+      // In the settings, no chat is open.
+      const title = chat.exists.value && list.current.value !== '' ? `${chat.title.value} · ` : '';
       const waiting = waitingCount.value === 0 ? '' : `(${waitingCount.value}) `;
       document.title = `${waiting}${title}Parley`;
     });
