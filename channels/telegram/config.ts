@@ -18,6 +18,15 @@ export const settings = z.strictObject({
         ),
     })
     .optional(),
+  miniApp: z
+    .strictObject({
+      url: z
+        .url({ protocol: /^https$/, error: 'must be an https URL' })
+        .describe(
+          'public https address of the chat page; the button beside the message field of private chats then opens it inside Telegram, signed in',
+        ),
+    })
+    .optional(),
   /** Telegram allows about one message per second in a private chat, and twenty per minute in a group. */
   editIntervalMs: z
     .strictObject({

@@ -8,6 +8,7 @@ import type { TelegramConfig } from './config.ts';
 import { openFile } from './download.ts';
 import { HiddenMessages } from './hidden-messages.ts';
 import { Introduction } from './introduction.ts';
+import { readInitData } from './mini-app.ts';
 import { POLL_TIMING, type PollTiming, Receiving } from './receiving/receiving.ts';
 import { PolledUpdates, PostedUpdates, TelegramWebhook } from './receiving/update-sources.ts';
 import { renderTelegram } from './render.ts';
@@ -21,6 +22,7 @@ export interface TelegramTiming extends PollTiming {
   /** A download that delivers nothing for this long is aborted. */
   silenceMs: number;
   clock: Clock;
+  epochNow: () => number;
 }
 
 const TIMING: TelegramTiming = {
@@ -28,6 +30,7 @@ const TIMING: TelegramTiming = {
   callTimeoutMs: CALL_TIMEOUT_MS,
   silenceMs: CHANNEL_TIMING.silenceMs,
   clock: systemClock,
+  epochNow: Date.now,
 };
 
 /** Creates the channel; opens nothing before `start`. Never throws. */
@@ -48,7 +51,7 @@ export function create(
   const hiddenMessages = new HiddenMessages(bot, chatSettings, log);
   const sending = new Sending(bot, hiddenMessages, whole, lostSends);
   const topics = new Topics(bot, chatSettings, log);
-  const introduction = new Introduction(bot, deps);
+  const introduction = new Introduction(bot, deps, config.miniApp?.url);
   const commandNames = new Set(['start', ...gateway.commands.map(({ name }) => name)]);
   let receiving: Receiving | undefined;
   return {
@@ -76,6 +79,7 @@ export function create(
     react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, REACTIONS[state]),
     openThread: (chat, name) => topics.open(chat, name),
     isAdmin: ({ chatId }, senderId) => bot.isAdmin(chatId, senderId),
+    readSignIn: config.miniApp && readInitData(token, timing.epochNow),
     health: () => receiving?.health ?? { state: 'off' },
   };
 }

@@ -2811,6 +2811,15 @@ export interface Api {
       reason?: string;
     };
   };
+  'POST /v1/sign-in/app': {
+    body: {
+      data: string;
+    };
+    answer: {
+      signedIn: boolean;
+      pageKey: string;
+    };
+  };
   'POST /v1/sign-out': {
     answer: {
       [k: string]: unknown;

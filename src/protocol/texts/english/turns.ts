@@ -361,7 +361,7 @@ export const delivery = {
   'rich.none': 'Only Telegram has rich messages.',
   'rich.unknown': '{/rich} accepts on and off.',
   'rich.is_usual':
-    'This chat has chosen nothing, so the setting `channels.telegram.richMessages` decides. {/rich} off shows answers with tables and formulas as ordinary messages.',
+    'This chat has chosen nothing, so the person who runs this gateway decides. {/rich} off shows answers with tables and formulas as ordinary messages.',
   'rich.is_on': 'Answers with a table, a formula, tasks or details appear here as rich messages.',
   'rich.is_off': 'All answers appear here as ordinary messages, which every Telegram app shows.',
   'voice.on':
