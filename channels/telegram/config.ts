@@ -18,6 +18,18 @@ export const settings = z.strictObject({
         ),
     })
     .optional(),
+  inline: z
+    .boolean()
+    .default(false)
+    .describe(
+      'people who may write to the bot can ask it from any chat, by its name and a question; needs `/setinline` and `/setinlinefeedback` at @BotFather',
+    ),
+  guests: z
+    .boolean()
+    .default(false)
+    .describe(
+      'the bot answers people who may write to it when they mention it in chats where it is no member; needs guest mode at @BotFather',
+    ),
   miniApp: z
     .strictObject({
       url: z

@@ -6,6 +6,7 @@ import { BotApi, CALL_TIMEOUT_MS, type Emoji } from './bot-api.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import type { TelegramConfig } from './config.ts';
 import { openFile } from './download.ts';
+import { ElsewhereMessages, isElsewhere } from './elsewhere.ts';
 import { HiddenMessages } from './hidden-messages.ts';
 import { Introduction } from './introduction.ts';
 import { readInitData } from './mini-app.ts';
@@ -42,14 +43,15 @@ export function create(
   const timing = { ...TIMING, ...waits };
   const { updates, log, chatSettings, gateway } = deps;
   const { token, apiRoot } = config;
-  const bot = new BotApi({ token, apiRoot, ...timing });
+  const bot = new BotApi({ token, apiRoot, ...timing, inline: config.inline, guests: config.guests });
   const posted = new PostedUpdates(updates, token);
   const webhook =
     config.webhook && new TelegramWebhook(token, config.webhook, bot, posted, log, timing.clock);
   const whole = new WholeAnswers(config.richMessages, chatSettings, log);
   const lostSends = new TelegramLostSends();
   const hiddenMessages = new HiddenMessages(bot, chatSettings, log);
-  const sending = new Sending(bot, hiddenMessages, whole, lostSends);
+  const elsewhere = new ElsewhereMessages(bot);
+  const sending = new Sending(bot, { hiddenMessages, elsewhere, whole, lostSends });
   const topics = new Topics(bot, chatSettings, log);
   const introduction = new Introduction(bot, deps, config.miniApp?.url);
   const commandNames = new Set(['start', ...gateway.commands.map(({ name }) => name)]);
@@ -62,7 +64,8 @@ export function create(
     start: async (receive) => {
       await receiving?.stop();
       const source = webhook?.source() ?? new PolledUpdates(bot, posted);
-      receiving = new Receiving({ ...deps, bot, source, introduction, topics, lostSends, timing, receive });
+      const parts = { ...deps, bot, source, introduction, topics, elsewhere, lostSends, timing, receive };
+      receiving = new Receiving(parts);
       receiving.start();
     },
     stop: async () => await receiving?.stop(),
@@ -73,9 +76,9 @@ export function create(
     draft: (place, turnId, body, plain) => sending.draft(place, turnId, body, plain),
     download: (media, signal) => openFile(bot, media, timing.silenceMs, signal),
     lostSends,
-    renderWhole: (place, text) => whole.render(place, text),
+    renderWhole: async (place, text) => (isElsewhere(place) ? undefined : await whole.render(place, text)),
     render: (doc) => renderTelegram(doc, commandNames),
-    typing: (place) => bot.type(place),
+    typing: async (place) => (isElsewhere(place) ? undefined : await bot.type(place)),
     react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, REACTIONS[state]),
     openThread: (chat, name) => topics.open(chat, name),
     isAdmin: ({ chatId }, senderId) => bot.isAdmin(chatId, senderId),
