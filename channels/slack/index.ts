@@ -95,7 +95,8 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
     download: (media, signal) => files.open(media, signal),
     typing: (place) => status.show(place),
     react: (question, state) => reactions.show(question, state),
-    before: async (...range) => await readThread({ api, people, self: await knownSelf() }, ...range),
+    before: async (...range) =>
+      await readThread({ api, people, self: await knownSelf(), epochNow }, ...range),
     isAdmin: async ({ chatId }, senderId) =>
       await isAdministrator(api, chatId, senderId, (await knownSelf()).teamId),
     health: () => {
