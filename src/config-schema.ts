@@ -1,5 +1,6 @@
 /** What may be configured: the environment variables, and the fields of `config.json`, of the gateway itself and of the given channels. */
 import path from 'node:path';
+import { closestNames } from './lib/text.ts';
 import { z } from 'zod';
 import { profileSchema } from './protocol/agent/profile.ts';
 import { accessRules, ownersRule } from './protocol/access.ts';
@@ -120,6 +121,28 @@ export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
   return z.object({ ...gatewayEnvironment.shape, ...Object.fromEntries(variables) });
 }
 
+/** Shortest name of a variable that a misspelling is sought for: `HOST` and `HOME` are both common. */
+const MIN_MISSPELT = 8;
+
+/** A sentence for each variable that neither the gateway nor `file` reads, and that looks like one of ours or of a channel. */
+export function misspeltVariables(
+  environment: Readonly<Record<string, string>>,
+  channels: readonly ChannelManifest[],
+  file: unknown,
+): string[] {
+  const named = JSON.stringify(file);
+  const known = Object.keys(environmentSchemaFor(channels).shape);
+  return Object.keys(environment).flatMap((variable) => {
+    if (known.includes(variable) || variable.endsWith('_FILE') || named.includes(`"${variable}"`)) return [];
+    const channel = channels.find(({ name }) => variable.startsWith(`${name.toUpperCase()}_`));
+    const long = known.filter((name) => name.length >= MIN_MISSPELT && environment[name] === undefined);
+    const [meant] = closestNames(variable, long);
+    if (meant !== undefined) return [`${variable} is not read: did you mean ${meant}?`];
+    const names = channel === undefined ? [] : Object.keys(channel.env.shape);
+    return names.length === 0 ? [] : [`${variable} is not read: ${channel?.label} reads ${names.join(', ')}`];
+  });
+}
+
 export type EnvironmentConfig = z.infer<ReturnType<typeof environmentSchemaFor>>;
 
 const scheduleLimit = (fallback: number) => z.int().min(1).max(100_000).default(fallback);
@@ -163,6 +186,22 @@ export const gatewayFile = z.strictObject({
         .max(1_440)
         .default(60)
         .describe('how long a dangerous tool call waits for a person; without an answer it is not run'),
+      escalateMinutes: z
+        .int()
+        .min(0)
+        .max(1_440)
+        .default(5)
+        .describe(
+          "after how long a request in a group, on the web or of a schedule also goes to an owner's private chat, and then to the next owner's; `0` = never",
+        ),
+      answerMinutes: z
+        .int()
+        .min(1)
+        .max(10_080)
+        .default(240)
+        .describe(
+          'how long a [question to another person](chatting.md#questions-to-other-people) waits for the answer',
+        ),
     })
     .prefault({}),
   schedules: z

@@ -9,6 +9,7 @@ import {
   fileSchemaFor,
   gatewayEnvironment,
   type GatewayFile,
+  misspeltVariables,
 } from './config-schema.ts';
 import { configureChannel, type ConfiguredChannel, manifestErrors } from './protocol/channel-manifest.ts';
 import type { ChannelManifest } from './protocol/channel.ts';
@@ -116,8 +117,7 @@ export function checkConfig(
   }: { manifests?: readonly ChannelManifest[]; text?: string; permissions?: boolean } = {},
 ): ConfigCheck {
   const problems = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape)).map(elsewhere);
-  const set: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
+  const set = withoutEmpty(environment);
   const env = environmentSchemaFor(manifests).safeParse(set);
   if (!env.success)
     for (const { path: at, what: problem } of schemaProblems(env.error))
@@ -134,7 +134,7 @@ export function checkConfig(
   const schema = fileSchemaFor(manifests);
   const content = inPresentShape(json.value, inFile);
   const parsed = schema.safeParse(content);
-  const issues = parsed.success ? [] : schemaProblems(parsed.error);
+  const issues = parsed.success ? [] : schemaProblems(parsed.error, schema);
   for (const { path: at, what: problem } of issues)
     problems.push(problemOf(file + json.placeOf(at), problemOfField(at, problem)));
   const values = parsed.data;
@@ -155,7 +155,11 @@ export function checkConfig(
     env: { ...env.data, DATABASE_URL: url },
     home,
     environment: set,
-    warnings: [...permissions.warnings, ...linkWarnings(env.data)],
+    warnings: [
+      ...permissions.warnings,
+      ...linkWarnings(env.data),
+      ...misspeltVariables(set, manifests, parsed.data),
+    ],
     source: {
       file,
       values: parsed.data,
@@ -163,6 +167,12 @@ export function checkConfig(
     },
   });
   return { config, problems, values };
+}
+
+function withoutEmpty(environment: Environment): Record<string, string> {
+  const set: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
+  return set;
 }
 
 /** What the fields mean together and with the variables; `broken` are fields that are left out of `values`. */
@@ -294,11 +304,15 @@ export function limitsOf({ env, approvals }: Config): {
   firstChunkMs: number;
   chunkMs: number;
   approvalMs: number;
+  escalateMs: number;
+  answerMs: number;
 } {
   return {
     firstChunkMs: env.LLM_STREAM_FIRST_CHUNK_TIMEOUT * 1_000,
     chunkMs: env.LLM_STREAM_CHUNK_TIMEOUT * 1_000,
     approvalMs: approvals.expireMinutes * 60_000,
+    escalateMs: approvals.escalateMinutes * 60_000,
+    answerMs: approvals.answerMinutes * 60_000,
   };
 }
 

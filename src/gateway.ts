@@ -329,12 +329,13 @@ class Modules extends Foundations {
       },
       schedules: this.scheduling.schedules,
       post: this.post,
-      findChat: intake.createFindChat(
-        this.store.surfaces,
-        this.ledger,
-        this.creatorAccess,
-        this.networks.labelOf,
-      ),
+      findChat: intake.createFindChat({
+        ...this.store,
+        ledger: this.ledger,
+        creatorAccess: this.creatorAccess,
+        labelOf: this.networks.labelOf,
+      }),
+      chatSettings: this.store.chatSettings,
       keepFile: (folder, file) => this.outgoing.keep(folder, file),
       documentText: this.media.documentText,
     },
@@ -371,6 +372,7 @@ class Modules extends Foundations {
       languages: this.languages,
     },
     background: this.bus,
+    ownerChats: security.createOwnerChats(this),
     isOwner: (userId) => this.accessPolicy.isOwner(userId),
     provider: this.provider,
     embed: (request, signal) => this.provider.embed(request, signal),
@@ -555,11 +557,11 @@ async function openProfiles({ settings, profiles, ownTools, options, servers }: 
 /** Creates the channels that are on. */
 async function openChannels(modules: Modules): Promise<void> {
   const { settings, store, channels, channelAccess, api: gateway, languages, log } = modules;
-  const { connections, updates, chatSettings } = store;
+  const { connections, updates, chatSettings, keys } = store;
   for (const { name, create } of settings.current().channels.filter(({ isOn }) => isOn)) {
     const access = () => channelAccess(name);
     const owners = () => security.ownersOf(store.access, channelAccess, name);
-    const deps = { gateway, access, owners, connections, updates, chatSettings, languages };
+    const deps = { gateway, access, owners, connections, updates, chatSettings, keys, languages };
     channels.set(name, await create({ ...deps, log: log.child({ channel: name }) }));
   }
 }

@@ -13,7 +13,7 @@ import { makeHome } from './store/index.ts';
 import {
   channelList,
   type ChannelStates,
-  linkLine,
+  openLines,
   onSupervisorStop,
   speaksForAll,
   tellReady,
@@ -60,7 +60,7 @@ export async function run(options: RunOptions = {}): Promise<void> {
     const link = process.stdout.isTTY && speaksForAll() ? await gateway.signInLink() : undefined;
     if (tellReady({ url: gateway.url, channels: on, link })) return;
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${channelList(on)})\n`);
-    process.stdout.write(linkLine(link));
+    process.stdout.write(openLines(gateway.url, link));
     // What is missing for an answer, with the command that fetches it.
     process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);
   } catch (error) {

@@ -1,4 +1,7 @@
 /** What a process knows about being one of several workers of a supervisor. */
+import { existsSync } from 'node:fs';
+import { isWildcard, networkAddresses, urlOfListener } from './lib/connection-url.ts';
+import { PARLEY } from './protocol/texts/parley.ts';
 import cluster from 'node:cluster';
 import type { ChannelHealth } from './protocol/gateway-api.ts';
 
@@ -72,9 +75,18 @@ export function speaksForAll(): boolean {
   return !cluster.isWorker || process.env[WORKER_NUMBER] === '1';
 }
 
-/** What a terminal shows of a link that signs in; '' without one. */
-export function linkLine(link: string | undefined): string {
-  return link === undefined ? '' : `Sign-in link (works once, for ten minutes):  ${link}\n`;
+/** How a page can be opened: from other devices where `HOST` lets them in, and with a link that signs in, if there is one. */
+export function openLines(url: string, link: string | undefined, inContainer = isInContainer()): string {
+  const addresses = isWildcard(process.env['HOST'] ?? '') && !inContainer ? networkAddresses() : [];
+  const urls = addresses.map((address) => urlOfListener(address, Number(URL.parse(url)?.port)));
+  const network = `On your network: ${urls.join(' ')}  (${PARLEY} open --lan prints a QR code)\n`;
+  const signIn = `Sign-in link (works once, for ten minutes):  ${link}\n`;
+  return `${urls.length > 0 ? network : ''}${link === undefined ? '' : signIn}`;
+}
+
+/** True in a container of Docker or Podman, whose own addresses no other device can reach. */
+export function isInContainer(): boolean {
+  return existsSync('/.dockerenv') || existsSync('/run/.containerenv');
 }
 
 /** Tells the supervisor that this worker is ready. False when there is none. */

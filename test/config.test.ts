@@ -52,6 +52,43 @@ describe('the configuration', () => {
     expect(accessOf(config, 'telegram')).toMatchObject({ dm: 'pairing', allow: [], groups: {}, owners: [] });
   });
 
+  it.each([
+    [{ limits: { messagePerMinute: 3 } }, 'limits.messagePerMinute', 'messagesPerMinute'],
+    [{ schedule: {} }, 'schedule', 'schedules'],
+    [{ channels: { http: { allowedHost: [] } } }, 'channels.http.allowedHost', 'allowedHosts'],
+    [{ mcp: { servers: { files: { comand: 'x' } } } }, 'mcp.servers.files.comand', 'command'],
+  ])('names the field that was probably meant in %j', (file, field, meant) => {
+    expect(errorsOf({}, file)).toContain(`${field}: there is no such field; did you mean ${meant}?`);
+  });
+
+  it('proposes nothing for a field that is like no other', () => {
+    expect(errorsOf({}, { flavour: 1 })).toMatch(/flavour: there is no such field$/m);
+  });
+
+  it('warns of variables that nothing reads and that look like one of its own', () => {
+    const { warnings } = load({ OLAMA_HOST: 'x', TELEGRAM_TOKEN: 'y', HOME: '/', DISPLAY: ':0' });
+    expect(warnings).toEqual([
+      'OLAMA_HOST is not read: did you mean OLLAMA_HOST?',
+      expect.stringMatching(/^TELEGRAM_TOKEN is not read: Telegram reads TELEGRAM_BOT_TOKEN, /),
+    ]);
+  });
+
+  it('does not warn of a variable that the file names, nor of one beside the right one', () => {
+    const webhooks = {
+      deploy: { url: 'https://example.org/x', events: ['turn_ended'], secretEnv: 'TELEGRAM_DEPLOY_SECRET' },
+    };
+    const set = {
+      TELEGRAM_DEPLOY_SECRET: 's'.repeat(32),
+      OLLAMA_HOST: 'http://127.0.0.1:1',
+      OLLAMA_HOSTS: 'x',
+    };
+    expect(load(set, { webhooks }).warnings).toEqual([]);
+  });
+
+  it('refuses a Discord token that is none by its look', () => {
+    expect(errorsOf({ DISCORD_BOT_TOKEN: 'abc' })).toContain('DISCORD_BOT_TOKEN: must be the token alone');
+  });
+
   it('reports three errors at once, each by name', () => {
     const message = errorsOf(
       { PORT: 'eighty', TELEGRAM_BOT_TOKEN: 'not-a-token' },

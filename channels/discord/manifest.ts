@@ -12,7 +12,10 @@ export const manifest = defineChannel({
   env: z.object({
     DISCORD_BOT_TOKEN: z
       .string()
-      .regex(/^\S+$/, 'must be the token alone, as the Developer Portal shows it')
+      .regex(
+        /^[\w-]+\.[\w-]+\.[\w-]+$/,
+        'must be the token alone, three parts with dots between them, as the Developer Portal shows it',
+      )
       .optional()
       .describe('switches Discord on'),
     DISCORD_API_ROOT: z

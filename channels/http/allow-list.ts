@@ -1,5 +1,6 @@
 /** The `Host` and `Origin` values that are accepted; others (DNS rebinding, other sites) are refused. */
 import type { IncomingMessage } from 'node:http';
+import { isWildcard, networkAddresses, urlOfListener } from '../../src/lib/connection-url.ts';
 import { type HttpConfig, MAX_ASKED_HEADERS } from './config.ts';
 import { HttpError } from './errors.ts';
 import type { HttpContext } from './route.ts';
@@ -8,9 +9,14 @@ import type { HttpContext } from './route.ts';
 export interface AllowList {
   hosts: ReadonlySet<string>;
   origins: ReadonlySet<string>;
+  /** The port in use where the gateway listens on all interfaces: their addresses, which may change, are accepted with it. */
+  openPort?: number | undefined;
 }
 
-/** Allows loopback names and the configured host with the port in use, and the values of the configuration. */
+/**
+ * Allows loopback names and the configured host with the port in use, and the values of the configuration. Where the gateway
+ * listens on all interfaces, also their literal addresses: DNS rebinding, which the check of `Host` prevents, needs a name.
+ */
 export function allowList(config: HttpConfig, port: number): AllowList {
   const bracketed = config.host.includes(':') ? `[${config.host}]` : config.host;
   const names = new Set(['127.0.0.1', 'localhost', '[::1]', bracketed.toLowerCase()]);
@@ -21,6 +27,7 @@ export function allowList(config: HttpConfig, port: number): AllowList {
       ...ownHosts.map((host) => `http://${host}`),
       ...config.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, '')),
     ]),
+    openPort: isWildcard(config.host) ? port : undefined,
   };
 }
 
@@ -51,16 +58,33 @@ export function checkHeaders(incoming: IncomingMessage, list: AllowList): void {
     const text = 'Send a token in "Authorization: Bearer …": sessions belong to browsers that signed in.';
     throw new HttpError(401, 'invalid_api_key', text, { param: 'authorization' });
   }
-  if (!list.hosts.has((host ?? '').toLowerCase())) {
-    const message =
-      'This gateway does not answer to that Host. Add it to channels.http.allowedHosts in config.json, exactly as it is sent.';
+  if (!isAllowedHost(list, (host ?? '').toLowerCase())) {
+    const name = /^[\w.:[\]-]{1,260}$/.test(host ?? '') ? ` "${host}"` : '';
+    const message = `This gateway does not answer to the Host${name}. To allow it, add exactly that to channels.http.allowedHosts in config.json.`;
     throw new HttpError(421, 'host_not_allowed', message, { param: 'host' });
   }
-  if (origin !== undefined && !list.origins.has(origin.toLowerCase())) {
+  if (origin !== undefined && !isAllowedOrigin(list, origin.toLowerCase())) {
     const text =
       'Pages of that origin are not allowed to call this gateway. Add it to channels.http.allowedOrigins in config.json.';
     throw new HttpError(403, 'origin_not_allowed', text, { param: 'origin' });
   }
+}
+
+function isAllowedHost({ hosts, openPort }: AllowList, host: string): boolean {
+  return hosts.has(host) || (openPort !== undefined && networkHosts(openPort).includes(host));
+}
+
+function isAllowedOrigin({ origins, openPort }: AllowList, origin: string): boolean {
+  return (
+    origins.has(origin) ||
+    (openPort !== undefined && networkHosts(openPort).some((host) => origin === `http://${host}`))
+  );
+}
+
+/** As browsers send the addresses of this machine on its networks, with the port that they leave out and with it. */
+function networkHosts(port: number): string[] {
+  const hosts = networkAddresses().map((address) => urlOfListener(address, port).slice('http://'.length));
+  return port === 80 ? hosts.flatMap((host) => [host, host.replace(/:80$/, '')]) : hosts;
 }
 
 /** Header names, separated by commas. */

@@ -2,6 +2,7 @@
 import type { Nodes, Root } from 'mdast';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { urlOfListener } from '../../src/lib/connection-url.ts';
 import type { Channel, Rendered } from '../../src/protocol/channel.ts';
 import { steadyRates } from '../../src/protocol/delivery.ts';
 import { ChannelError, messageOf } from '../../src/protocol/errors.ts';
@@ -155,8 +156,7 @@ async function serve(
   server.prependListener('request', limitUnreadBody);
   const { port } = await listen(server, config);
   allowedValues = allowList(config, port);
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  return { server, streams: deps.streams, closeUnknown, url: `http://${host}:${port}` };
+  return { server, streams: deps.streams, closeUnknown, url: urlOfListener(config.host, port) };
 }
 
 function listen(server: Server, config: HttpConfig): Promise<AddressInfo> {

@@ -21,8 +21,9 @@ const PAGE = new URL('./page/', import.meta.url);
 const RECOVERY = 'recover.js';
 /** The script that runs before anything is painted: in the page itself, because a file of its own would be one more request. */
 const EARLY = 'first-paint.js';
-/** The script that the page links, once it begins with the texts of a language. */
+/** The script that the page links, once it begins with the texts of a language, and the module that it begins with. */
 const MAIN = 'main.js';
+const ENTRY = 'main.tsx';
 /** These have places for texts and values. */
 const TEMPLATES = ['index.html', 'manifest.webmanifest'];
 const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
@@ -59,7 +60,7 @@ class PageBuild {
     this.#addresses.push(...others.map((link): [string, string] => [link, '']));
     const early = await this.#bundle(fileURLToPath(new URL(EARLY, PAGE)));
     this.#addresses.push([`<script src="/page/${EARLY}"></script>`, `<script>${early}</script>`]);
-    this.#built.set(MAIN, await this.#bundle(fileURLToPath(new URL(MAIN, PAGE))));
+    this.#built.set(MAIN, await this.#bundle(fileURLToPath(new URL(ENTRY, PAGE))));
     for (const name of TEMPLATES)
       this.#built.set(
         name,
@@ -78,7 +79,7 @@ class PageBuild {
   /** Returns the script that begins with a module, and keeps the ones that it loads later. */
   async #bundle(entry: string): Promise<string> {
     // Only scripts of one version fit together.
-    this.#built.set(`stand-ins/${path.basename(entry)}`, this.#textOf(RECOVERY));
+    this.#built.set(`stand-ins/${scriptName(entry)}`, this.#textOf(RECOVERY));
     return await bundleScript(entry, (specifier, importer) => this.#publishLater(specifier, importer));
   }
 
@@ -90,7 +91,7 @@ class PageBuild {
         await readFile(new URL(import.meta.resolve(specifier))),
       );
     const script = await this.#bundle(path.resolve(path.dirname(importer), specifier));
-    return this.#publish(path.basename(specifier), script, false);
+    return this.#publish(scriptName(specifier), script, false);
   }
 
   /** Keeps a file under a name of its bytes; returns its address. */
@@ -100,6 +101,11 @@ class PageBuild {
     if (standsIn) this.#built.set(`stand-ins/${name}`, content);
     return `/page/assets/${asset}`;
   }
+}
+
+/** What the script that begins with a module is called: `main.js` for `main.tsx`. */
+function scriptName(module: string): string {
+  return `${path.parse(module).name}.js`;
 }
 
 /**
@@ -115,6 +121,8 @@ export async function bundleScript(entry: string, addressOf: AddressOf): Promise
     bundle: true,
     format: 'esm',
     minify: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
     write: false,
     target: TARGET,
     legalComments: 'none',

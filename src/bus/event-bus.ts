@@ -141,7 +141,11 @@ class NodeEventBus implements EventBus {
     this.#clock = clock;
     this.#listeners = new Listeners(log);
     const onRecord = (record: NodeRecord): void => this.#applyRecord(record);
-    this.#link = fanout && new NodeLink({ fanout, nodeId, clock, log, onRecord });
+    const onResumed = (): void => {
+      this.#link?.send({ resumed: true });
+      this.#reconcile(true);
+    };
+    this.#link = fanout && new NodeLink({ fanout, nodeId, clock, log, onRecord, onResumed });
     this.#storedEnds =
       turns && new StoredEnds(turns, log, (ring, text, reason) => this.#endStored(ring, text, reason));
     this.stopNotifier = {
@@ -244,6 +248,7 @@ class NodeEventBus implements EventBus {
     else if ('state' in record) this.#applyState(record.state);
     else if ('want' in record) this.#sendState(record.want);
     else if ('runs' in record) for (const place of record.runs) this.#compare(place);
+    else if ('resumed' in record) this.#reconcile();
     else if ('stop' in record) for (const listener of this.#stopListeners) listener(record.stop);
   }
 
@@ -273,14 +278,15 @@ class NodeEventBus implements EventBus {
   }
 
   /** No event shows that the last ones were lost: so nodes tell each other how far their turns are. */
-  #reconcile(): void {
+  #reconcile(isResumed = false): void {
     const recent = this.#rings.recent(this.#clock.monotonicMs(), ENDS_TOLD_MS);
     const runs = recent
       .filter(({ local, superseded }) => local && !superseded)
       .map((ring) => ({ ...runOf(ring), seq: ring.lastSeq, ended: ring.ended }));
     for (let start = 0; this.#link?.any && start < runs.length; start += MAX_RUNS)
       this.#link.send({ runs: runs.slice(start, start + MAX_RUNS) });
-    this.#storedEnds?.look(recent.filter(({ local, ended }) => !local && !ended));
+    const elsewhere = recent.filter(({ local, ended }) => !local && !ended);
+    this.#storedEnds?.look(elsewhere, isResumed);
   }
 
   /** Asks for what this node lacks of another's turn. */

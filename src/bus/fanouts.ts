@@ -32,10 +32,10 @@ export function withReserve(first: Fanout, second: Fanout): Fanout {
   return {
     ...first,
     publish: (batch) => (first.isUp() ? first : second).publish(batch),
-    async subscribe(listener) {
-      const ends = [await second.subscribe(listener)];
+    async subscribe(listener, onResumed) {
+      const ends = [await second.subscribe(listener, onResumed)];
       try {
-        ends.push(await first.subscribe(listener));
+        ends.push(await first.subscribe(listener, onResumed));
       } catch (error) {
         await ends[0]?.();
         throw error;

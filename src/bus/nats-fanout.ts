@@ -43,12 +43,12 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
   const seal = createBatchSeal(options.key, options.epochNow);
   const refusals = countRefusals(options);
 
-  const followStatus = async (live: NatsConnection): Promise<void> => {
-    for await (const status of live.status()) {
-      if (status.type === 'disconnect') connected = false;
-      else if (status.type === 'reconnect') connected = true;
-      else continue;
-      options.log.info({ status: status.type }, 'nats_connection_changed');
+  const followStatus = async (live: NatsConnection, onResumed?: () => void): Promise<void> => {
+    for await (const { type } of live.status()) {
+      if (type !== 'disconnect' && type !== 'reconnect') continue;
+      connected = type === 'reconnect';
+      options.log.info({ status: type }, 'nats_connection_changed');
+      if (connected) onResumed?.();
     }
   };
 
@@ -64,11 +64,13 @@ export function createNatsFanout(options: NatsFanoutOptions): Fanout {
       }
     },
 
-    async subscribe(listener) {
+    async subscribe(listener, onResumed) {
       const live = await connect(options.url);
       connection = live;
       connected = true;
-      followStatus(live).catch((error: unknown) => options.log.warn({ err: error }, 'nats_status_lost'));
+      followStatus(live, onResumed).catch((error: unknown) =>
+        options.log.warn({ err: error }, 'nats_status_lost'),
+      );
       live.subscribe(options.subject, {
         callback: (error, message) => {
           if (error !== null) return options.log.warn({ err: error }, 'nats_subscription_failed');

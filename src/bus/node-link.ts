@@ -91,6 +91,8 @@ export interface NodeLinkOptions {
   log: Log;
   /** Called with each record of another node; must not throw. */
   onRecord: (record: NodeRecord) => void;
+  /** Called after each lost connection once there is a new one; must not throw. */
+  onResumed: () => void;
 }
 
 export class NodeLink {
@@ -115,7 +117,10 @@ export class NodeLink {
 
   /** Starts to listen and says hello. Throws what the fan-out throws when it cannot connect. */
   async start(): Promise<void> {
-    this.#unsubscribe = await this.#options.fanout.subscribe((batch) => this.#receive(batch));
+    this.#unsubscribe = await this.#options.fanout.subscribe(
+      (batch) => this.#receive(batch),
+      () => this.#options.onResumed(),
+    );
     this.send({ hello: true });
     this.#helloTimer = setInterval(() => {
       this.#removeSilent();

@@ -33,6 +33,8 @@ const recordSchema = z.union([
   z.object({ want: run }),
   /** A stop mark was set on this lane: its owner reads the marks at once. */
   z.object({ stop: z.custom<LaneKey>((value) => typeof value === 'string' && value.includes(':')) }),
+  /** The sender had lost its connection: its peers say at once how far their runs are. */
+  z.object({ resumed: z.literal(true) }),
   /** The sender is alive. */
   z.object({ hello: z.literal(true) }),
 ]);

@@ -6,7 +6,7 @@ import type { TurnStatus } from '../protocol/sessions/session-list.ts';
 import type { TurnRing } from './turn-ring.ts';
 
 /** Turns of other nodes that one look reads; the others wait for the next. */
-const MAX_LOOKED_AT = 200;
+export const MAX_LOOKED_AT = 200;
 
 /** What the database says of turns. Throws `StoreError`. */
 export interface StoredTurns {
@@ -24,6 +24,8 @@ export class StoredEnds {
   readonly #onEnd: OnEnd;
   /** Where each turn was at the last look. */
   #seqs = new Map<TurnRing, number>();
+  /** How often each was read without an end: those that wait for a person must not keep the others from their turn. */
+  readonly #reads = new WeakMap<TurnRing, number>();
   #isLooking = false;
 
   constructor(turns: StoredTurns, log: Log, onEnd: OnEnd) {
@@ -32,9 +34,12 @@ export class StoredEnds {
     this.#onEnd = onEnd;
   }
 
-  /** Looks in the background, one look at a time; `open` are the turns of other nodes whose ends are not known here. */
-  look(open: readonly TurnRing[]): void {
-    const silent = open.filter((ring) => this.#seqs.get(ring) === ring.lastSeq);
+  /**
+   * Looks in the background, one look at a time; `open` are the turns of other nodes whose ends are not known here. Those
+   * that were not silent are looked at only if `isResumed`: their last events may have been lost with the connection.
+   */
+  look(open: readonly TurnRing[], isResumed: boolean): void {
+    const silent = open.filter((ring) => isResumed || this.#seqs.get(ring) === ring.lastSeq);
     this.#seqs = new Map(open.map((ring) => [ring, ring.lastSeq]));
     if (silent.length === 0 || this.#isLooking) return;
     this.#isLooking = true;
@@ -45,8 +50,11 @@ export class StoredEnds {
 
   async #read(silent: readonly TurnRing[]): Promise<void> {
     const unfinished = await this.#turns.unfinishedTurns(silent.map(({ turnId }) => turnId));
+    const readsOf = (ring: TurnRing): number => this.#reads.get(ring) ?? 0;
     const others = silent.filter(({ turnId }) => !unfinished.has(turnId));
-    for (const ring of others.slice(0, MAX_LOOKED_AT)) {
+    const leastRead = others.toSorted((one, other) => readsOf(one) - readsOf(other));
+    for (const ring of leastRead.slice(0, MAX_LOOKED_AT)) {
+      this.#reads.set(ring, readsOf(ring) + 1);
       const stored = await this.#turns.turn(ring.turnId);
       if (stored?.state !== 'done') continue;
       const reason = TURN_END_REASONS.find((one) => one === stored.reason) ?? 'failed';

@@ -3,7 +3,7 @@ import { channels } from '../../channels/index.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { pairChannels } from '../security/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
-import { editDistance, oneLine } from '../lib/text.ts';
+import { closestNames, oneLine } from '../lib/text.ts';
 
 /** One way to call a command. */
 export interface CommandForm {
@@ -46,6 +46,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   {
     usage: 'open [TOKEN_ID]',
     does: 'print a link that signs a browser in once, with the rights of a token (default: an admin)',
+    options: [['--lan', 'for a phone or another computer of your network: print its address and a QR code']],
   },
   { usage: 'sign-ins', does: 'list the browsers that are signed in with a link' },
   { usage: 'sign-ins revoke ID', does: 'sign a browser out' },
@@ -195,7 +196,10 @@ export function helpOf(command: string): string {
 
 /** The error for a command that does not exist. */
 export function unknownCommand(command: string): GatewayError {
-  return new GatewayError('usage', `There is no command "${command}". See: ${PARLEY} --help`);
+  const names = [...new Set(COMMAND_FORMS.map(({ usage }) => nameOf(usage)))];
+  const close = closestNames(command, names);
+  const hint = close.length === 0 ? '' : ` Did you mean ${close.join(' or ')}?`;
+  return new GatewayError('usage', `There is no command "${command}".${hint} See: ${PARLEY} --help`);
 }
 
 /** The first words of all commands, each once. */
@@ -240,8 +244,6 @@ function linesOf({ usage, does, options = [] }: CommandForm): string[] {
   return [line('  ', usage, does), ...options.map(([option, text]) => line('    ', option, text))];
 }
 
-const CLOSE = 3;
-
 /** Characters of an option that are repeated. */
 const SHOWN = 40;
 
@@ -276,7 +278,7 @@ export function notACommand(option: string): GatewayError {
 
 function unknownOption(command: string, name: string, names: readonly string[]): GatewayError {
   const others = names.filter((one) => one !== '-h' && one !== '--help');
-  const close = others.filter((one) => editDistance(name, one) <= CLOSE);
+  const close = closestNames(name, others);
   const long = others.filter((one) => one.startsWith('--'));
   const hint =
     close.length > 0

@@ -28,6 +28,7 @@ import { openModelServers } from '../providers/index.ts';
 import { homeOf } from '../launch/default-home.js';
 import { openPlaces } from '../security/index.ts';
 import { makeHome, holderOf, inspectDatabase } from '../store/index.ts';
+import { findConfinement } from '../media/index.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { readArguments } from './arguments.ts';
@@ -70,6 +71,9 @@ async function examine(environment: Environment): Promise<Finding[]> {
     ...(settings.length > 0
       ? settings.map((problem): Finding => settingFinding(lineOf(problem)))
       : [settingsFine(home)]),
+    ...(config?.warnings ?? [])
+      .filter((text) => !reported.has(text))
+      .map((text): Finding => ({ subject: 'Settings', level: 'warning', text })),
   ];
   // A configuration that only its permissions keep from starting is checked all the same.
   const usable =
@@ -91,6 +95,7 @@ async function examineParts(config: Config, running: boolean): Promise<Finding[]
       isOn ? await check(context) : [{ subject: label, level: 'ok', text: `Off: it needs ${needs}.` }],
     ),
     examineSandbox(config),
+    examineFileReader(),
     database.then(({ servers }) =>
       mcpFindings(programsOf(config), servers, config.environment['PATH'] ?? ''),
     ),
@@ -167,6 +172,18 @@ async function examineSandbox({ tools, home }: Config): Promise<Finding[]> {
     return [{ subject, level: 'ok', text: 'Programs of the model run in bubblewrap.' }];
   const remedy = `do what the sentence says, or: ${PARLEY} config set tools.exec false`;
   return [{ subject, level: 'error', text: problem, remedy }];
+}
+
+async function examineFileReader(): Promise<Finding[]> {
+  const subject = 'Files';
+  const way = await findConfinement();
+  if (way !== 'open')
+    return [{ subject, level: 'ok', text: `Files that people send are read without network, in ${way}.` }];
+  const text =
+    'Files that people send are read by a program that can reach the network: neither bubblewrap nor unshare works here.';
+  const remedy =
+    'apt-get install bubblewrap; if it is installed, allow user namespaces to this user, service or container';
+  return [{ subject, level: 'warning', text, remedy }];
 }
 
 function programsOf({ mcpServers }: Config) {

@@ -14,7 +14,8 @@ import {
   unknownCommand,
   wordsAfter,
 } from './command-list.ts';
-import { GatewayError } from '../protocol/errors.ts';
+import { urlOfListener } from '../lib/connection-url.ts';
+import { GatewayError, optionalModule } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
 import { start } from './start.ts';
@@ -154,9 +155,14 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     return (store, { home }) => run(store.access, home);
   },
   sessions: sessionsCommand,
-  open: (rest) => {
-    const run = openCommand(rest);
-    return async ({ access, signIns }, config) => await run(access, signIns, pageUrl(config));
+  async open(rest) {
+    const words = rest.filter((word) => word !== '--lan');
+    const run = openCommand(words);
+    if (words.length === rest.length)
+      return async ({ access, signIns }, config) => await run(access, signIns, pageUrl(config));
+    const { openOnNetwork } = await import('./open.ts');
+    return async ({ access, signIns }, config) =>
+      await openOnNetwork(config, pageUrl(config), (url) => run(access, signIns, url));
   },
   'sign-ins': (rest) => {
     const run = signInsCommand(rest);
@@ -200,7 +206,7 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
   },
   async mcp(rest) {
     if (rest[0] === 'login' || rest[0] === 'logout') {
-      const { mcpLoginCommand } = await import('./mcp-login.ts');
+      const { mcpLoginCommand } = await optionalModule(import('./mcp-login.ts'), 'mcp login');
       return mcpLoginCommand(rest);
     }
     return (store, config) => {
@@ -260,8 +266,7 @@ function pageUrl({ env }: Config): string {
       'no_port',
       'PORT=0 uses a different port at each start: set PORT to a fixed number.',
     );
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+  return urlOfListener(host, port);
 }
 
 function print(text: string): void {

@@ -36,8 +36,9 @@ LockPersonality=yes
 SystemCallArchitectures=native
 TasksMax=512`;
 
-const NO_SANDBOX = `# The sandbox of the tool exec makes namespaces and mounts: take these out where tools.exec is on.
-RestrictNamespaces=yes
+const NO_SANDBOX = `# The sandbox of the tool exec makes namespaces and mounts: take these out where tools.exec is on. Files that people
+# send are read in a network namespace of their own.
+RestrictNamespaces=user net ipc
 ProtectKernelTunables=yes
 ProtectKernelModules=yes
 ProtectKernelLogs=yes

@@ -12,6 +12,7 @@ import { escapeControls, oneLine } from '../lib/text.ts';
 import { createHash } from 'node:crypto';
 import type { Log } from '../protocol/log.ts';
 import { pause } from '../lib/async/sleep.ts';
+import type { Health } from '../ops/index.ts';
 import type { LiveSettings } from '../settings/index.ts';
 import { readArguments } from './arguments.ts';
 
@@ -88,7 +89,10 @@ function nodeLines({ instance, version = 'unknown', leaseMs, status }: LiveNode)
     return line(index === 0 ? '  channels' : '', escapeControls(`${name} ${description}`));
   });
   const backup = status.backup === undefined ? [] : [line('  backup', backupOf(status.backup))];
-  return [head, line('  page', status.url), line('  model', modelOf(status.model)), ...backup, ...channels];
+  const isLate = status.events?.state === 'degraded';
+  const events = isLate ? [line('  events', `of other gateways may arrive late; see ${PARLEY} doctor`)] : [];
+  const about = [line('  page', status.url), line('  model', modelOf(status.model))];
+  return [head, ...about, ...events, ...backup, ...channels];
 }
 
 function modelOf(model: HealthReport['model'] | undefined): string {
@@ -154,7 +158,7 @@ function digestOf(value: unknown): string {
 export async function publishStatus(
   { nodes, instance }: { nodes: NodeReportStore; instance: string },
   url: string,
-  health: { report(): Promise<{ model: HealthReport['model'] }>; channels(): HealthReport['channels'] },
+  health: Pick<Health, 'channels' | 'events'> & { report(): Promise<{ model: HealthReport['model'] }> },
   backups: { state(): BackupState | undefined },
   log: Log,
   signal: AbortSignal,
@@ -168,7 +172,8 @@ export async function publishStatus(
       // In the background: a server that does not answer delays nothing. Reports never reject.
       void health.report().then((report) => (model = report.model));
     }
-    const status = { url, model, channels: health.channels(), backup: backups.state() };
+    const channels = health.channels();
+    const status = { url, model, channels, events: health.events(), backup: backups.state() };
     const text = JSON.stringify(status);
     try {
       if (text !== saved) await nodes.saveNodeStatus(instance, status);

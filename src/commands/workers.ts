@@ -9,7 +9,7 @@ import {
   type ChannelStates,
   isMetricsAnswer,
   isWorkerMessage,
-  linkLine,
+  openLines,
   WORKER_DATABASE,
   WORKER_NUMBER,
   WORKER_RESTARTS,
@@ -125,7 +125,7 @@ class Supervisor {
     this.#announced = true;
     const names = channelList(bestStates([...this.#ready.values()]));
     const ready = `\nParley is ready: ${url}  (channels: ${names}; ${this.#count} workers)\n`;
-    process.stdout.write(`${ready}${linkLine(this.#link)}\n`);
+    process.stdout.write(`${ready}${openLines(url, this.#link)}\n`);
   }
 
   /** Many ask at once: all get the same answer. */

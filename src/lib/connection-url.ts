@@ -1,5 +1,7 @@
 /** Connection URLs that may name several hosts, which the URL standard does not allow: `scheme://user:pass@a:1,b:2/…`. */
 
+import { networkInterfaces } from 'node:os';
+
 /** The hosts of a connection URL in lower case, without ports and brackets; empty for one that names none. Never throws. */
 export function hostsOf(url: string): string[] {
   const start = url.indexOf('://');
@@ -21,6 +23,29 @@ export function serverOf(url: string): string {
 /** True for a name or literal address of this machine's loopback interface. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}
+
+/** True for an address to listen on that stands for all interfaces. */
+export function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/** The URL of a server that listens at this host and port, as a program of the same machine reaches it. Never throws. */
+export function urlOfListener(host: string, port: number): string {
+  const name = isWildcard(host) ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+/** Interfaces of containers and virtual machines, which no phone is connected to. */
+const VIRTUAL = /^(?:docker|br-|veth|virbr|vmnet|vboxnet|cni|flannel)/;
+
+/** The addresses of this machine on its networks, IPv4 first; without loopback and without addresses that need a zone. Never throws. */
+export function networkAddresses(interfaces = networkInterfaces()): string[] {
+  return Object.entries(interfaces)
+    .flatMap(([name, addresses]) => (VIRTUAL.test(name) ? [] : (addresses ?? [])))
+    .filter(({ internal, scopeid }) => !internal && !scopeid)
+    .toSorted((a, b) => a.family.localeCompare(b.family))
+    .map(({ address }) => address);
 }
 
 /** The password in an address, which may lack its scheme; undefined when there is none. */

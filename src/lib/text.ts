@@ -63,8 +63,22 @@ export function namesLike(typed: string, names: readonly string[]): string[] {
   ];
 }
 
+/** Most letters by which a typed name may differ from the one that was meant; a short name may differ by fewer. */
+const MAX_SLIPS = 3;
+
+/** The names that someone who typed this probably meant, the closest first; case does not matter. */
+export function closestNames(typed: string, names: readonly string[]): string[] {
+  const wanted = typed.toLowerCase();
+  const most = Math.min(MAX_SLIPS, Math.ceil(wanted.length / 3));
+  return names
+    .map((name) => ({ name, slips: editDistance(wanted, name.toLowerCase()) }))
+    .filter(({ slips }) => slips <= most)
+    .toSorted((a, b) => a.slips - b.slips)
+    .map(({ name }) => name);
+}
+
 /** How many letters must be added, removed or replaced to turn one word into the other. */
-export function editDistance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (let line = 0; line < one.length; line += 1) {
     const next = [line + 1];

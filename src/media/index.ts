@@ -23,6 +23,7 @@ import { createKeepToolFile } from './tool-files.ts';
 export { createSpeech } from './speech.ts';
 export { createTranscriber } from './transcriber.ts';
 export { fileTypeOf } from './reader/file-type.ts';
+export { findConfinement } from './reader/reader.ts';
 export {
   configureSpeech,
   fileLimitsOf,
@@ -59,7 +60,8 @@ export interface MediaModule {
 
 /** Makes the module. */
 export function createMedia({ monotonicNow, ...parts }: MediaDeps): MediaModule {
-  const context: MediaContext = { ...parts, reader: createReader() };
+  const reader = createReader({ onOpen: () => parts.log.warn('file_reader_has_network') });
+  const context: MediaContext = { ...parts, reader };
   return {
     receive: createInbox(context),
     pictures: createPictures(context),

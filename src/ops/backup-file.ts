@@ -132,7 +132,11 @@ export async function* readBackup(
 /** Where everyone may rename files, anyone could put another file in the place of this one. Windows has no modes. */
 async function refuseOpenFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
-  const { mode } = await stat(folder);
+  const { mode } = await stat(folder).catch((cause: unknown) => {
+    throw new GatewayError('usage', `There is no folder ${folder}: make it first, or choose another one.`, {
+      cause,
+    });
+  });
   const [others, sticky] = [0o002, 0o1000];
   if ((mode & others) === 0 || (mode & sticky) !== 0) return;
   throw new GatewayError(

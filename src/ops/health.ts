@@ -54,6 +54,8 @@ export interface Health {
   /** Undefined while the store does not answer. */
   counts(): Promise<Counts | undefined>;
   channels(): HealthReport['channels'];
+  /** Whether live events reach the other gateways in time. */
+  events(): HealthReport['events'];
 }
 
 /** Makes the health reports. They never throw: an unreachable store is a state, not an error. */
@@ -79,9 +81,13 @@ export function createHealth(deps: HealthDeps): Health {
     deps.monotonicNow,
     async () => await deps.models(AbortSignal.timeout(MODEL_TIMEOUT_MS)).catch(toGatewayError),
   );
+  const events = (): HealthReport['events'] => ({
+    state: deps.fanout?.isUp() === false ? 'degraded' : 'up',
+  });
   return {
     counts,
     channels: () => deps.channels(),
+    events,
     async report(say) {
       const settings = deps.settings();
       const store = deps.bus.store();
@@ -89,7 +95,7 @@ export function createHealth(deps: HealthDeps): Health {
       return {
         ready: deps.isReady() && store === 'up',
         store,
-        events: { state: deps.fanout?.isUp() === false ? 'degraded' : 'up' },
+        events: events(),
         model: modelHealth(modelReport, deps.replaced(), deps.omissions()),
         channels: deps.channels(say),
         mcp: Object.fromEntries(

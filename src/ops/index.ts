@@ -1,6 +1,6 @@
 /** Public API of operations: health, metrics, event loop delay, usage, retention. */
 export { createMaintenance } from './maintenance.ts';
-export { announceState, channelHealth, createHealth } from './health.ts';
+export { announceState, channelHealth, createHealth, type Health } from './health.ts';
 export { redactor } from './log.ts';
 export type { Redactor } from './log.ts';
 export { startLoopMonitor } from './loop-delay.ts';

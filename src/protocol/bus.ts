@@ -131,10 +131,10 @@ export interface Fanout {
   /** Sends one batch (≤ 7,500 bytes of JSON). May lose it; never throws. */
   publish(batch: string): void;
   /**
-   * Calls `listener` with other nodes' batches, each node's in order; returns the function that ends it. Throws
-   * `GatewayError` when it cannot connect.
+   * Calls `listener` with other nodes' batches, each node's in order, and `onResumed` after each lost connection once
+   * there is a new one: batches may be missing. Returns the function that ends it. Throws `GatewayError` when it cannot connect.
    */
-  subscribe(listener: (batch: string) => void): Promise<() => Promise<void>>;
+  subscribe(listener: (batch: string) => void, onResumed?: () => void): Promise<() => Promise<void>>;
   /** False while it cannot reach the other nodes, so that live events are late or lost. */
   isUp(): boolean;
   /** Batches since the start that no node of this database sent; absent where only such nodes can send. */

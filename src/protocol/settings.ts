@@ -1,6 +1,7 @@
 /** Settings: files that people write, and their current values, which may change while the gateway runs. */
 import { type TextRef, textRef } from './texts/say.ts';
 import { z } from 'zod';
+import { closestNames } from '../lib/text.ts';
 
 /** A field of a file, from the top: `['access', 'telegram', 'allow', 0]`. */
 export type FieldPath = readonly PropertyKey[];
@@ -103,17 +104,46 @@ export function problemOfField(path: readonly PropertyKey[], problem: TextRef): 
   return problemAt(path.length === 0 ? textRef('problem.file') : path.map(String).join('.'), problem);
 }
 
-/** One entry per error of a schema: where, what; never the value, which may be a secret. */
-export function schemaProblems(error: z.ZodError): { path: FieldPath; what: TextRef }[] {
+/**
+ * One entry per error of a schema: where, what; never the value, which may be a secret. With the schema itself, an unknown
+ * field is reported with the field that was probably meant.
+ */
+export function schemaProblems(error: z.ZodError, schema?: z.ZodType): { path: FieldPath; what: TextRef }[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => ({
         path: [...issue.path, key],
-        what: textRef('problem.unknown_field'),
+        what: unknownField(key, schema === undefined ? [] : fieldsAt(schema, issue.path)),
       }));
     const [cause = issue] = issue.code === 'invalid_key' ? issue.issues : [];
     return [{ path: issue.path, what: textOfIssue(cause) }];
   });
+}
+
+function unknownField(key: string, fields: readonly string[]): TextRef {
+  const [field] = closestNames(key, fields);
+  return field === undefined
+    ? textRef('problem.unknown_field')
+    : textRef('problem.misspelt_field', { field });
+}
+
+/** The fields of the object at a path of a schema, through everything that wraps it. */
+function fieldsAt(schema: unknown, path: FieldPath): string[] {
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => fieldsAt(option, path));
+  if (schema instanceof z.ZodPipe) return [...fieldsAt(schema.in, path), ...fieldsAt(schema.out, path)];
+  if (isWrapper(schema)) return fieldsAt(schema.unwrap(), path);
+  const [step, ...rest] = path;
+  if (schema instanceof z.ZodObject)
+    return step === undefined ? Object.keys(schema.shape) : fieldsAt(schema.shape[String(step)], rest);
+  if (step === undefined) return [];
+  if (schema instanceof z.ZodRecord) return fieldsAt(schema.valueType, rest);
+  return schema instanceof z.ZodArray ? fieldsAt(schema.element, rest) : [];
+}
+
+function isWrapper(schema: unknown): schema is { unwrap: () => unknown } {
+  return [z.ZodOptional, z.ZodNullable, z.ZodDefault, z.ZodPrefault, z.ZodReadonly].some(
+    (kind) => schema instanceof kind,
+  );
 }
 
 /** What an issue of a schema says, with its limits. */

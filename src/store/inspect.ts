@@ -62,7 +62,7 @@ async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseRe
     bytes: Number(size?.bytes ?? 0),
   } as const;
   if (tables !== 'current' && tables !== 'newer')
-    return { ...report, nodes: [], servers: [], omissions: [], backups: [] };
+    return { ...report, nodes: [], servers: [], omissions: [], backups: [], lateEvents: 0 };
   const nodes = await sql<(NodeSettings & { instance: string })[]>`
     select distinct instance, version, digests from node_settings join node using (instance)
     where lease_until > now() order by instance`;
@@ -78,6 +78,7 @@ async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseRe
     servers: servers.flatMap((row) => row.servers),
     omissions: statuses.flatMap(({ status }) => status.model?.omissions ?? []),
     backups: statuses.flatMap(({ status }) => status.backup ?? []),
+    lateEvents: statuses.filter(({ status }) => status.events?.state === 'degraded').length,
   };
 }
 

@@ -6,7 +6,13 @@ import { createChatMigrationStore, createGroupChats } from './statements/group-c
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log, StartProgress } from '../protocol/log.ts';
 import type { BackupRecord } from '../protocol/operator/backup.ts';
-import { createChatSettings, createConnections, createUpdates } from './statements/channels.ts';
+import {
+  createChatSettings,
+  createConnections,
+  createContacts,
+  createKeys,
+  createUpdates,
+} from './statements/channels.ts';
 import { dumpDatabase } from './database/dump.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type Database, type DatabasePlace, openDatabase } from './database/database.ts';
@@ -123,7 +129,7 @@ export async function openStoreAt(
   const stores = {
     ...turnStores({ database, notes, searches, heartbeats }, newSessions),
     ...sessionStores(database),
-    ...agentStores(database),
+    ...agentStores(database, searches),
     ...accessStores(database),
     ...channelStores(database),
     ...operatorStores(database),
@@ -180,11 +186,11 @@ function sessionStores(database: Database) {
 }
 
 /** What the agent plans, notes and remembers. */
-function agentStores(database: Database) {
+function agentStores(database: Database, searches: Database) {
   return {
     contexts: createContexts(database),
     subagents: createSubagentStore(database),
-    memories: createMemories(database),
+    memories: createMemories(database, searches),
     memoryVectors: createMemoryVectors(database),
     plans: createPlans(database),
     todos: createTodos(database),
@@ -211,6 +217,8 @@ function channelStores(database: Database) {
     connections: createConnections(database),
     updates: createUpdates(database),
     chatSettings: createChatSettings(database),
+    contacts: createContacts(database),
+    keys: createKeys(database),
     groupChats: createGroupChats(database),
     moves: createChatMigrationStore(database),
   };

@@ -38,7 +38,7 @@ export function listFiles(): string[] {
 /** Reads and parses the code files below the given top folders. Throws when one does not parse. */
 export function readSources(folders: string[]): SourceFile[] {
   return listFiles()
-    .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)) && /\.(ts|js)$/.test(file))
+    .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)) && /\.(tsx?|js)$/.test(file))
     .map((file) => {
       const text = readFileSync(path.join(ROOT, file), 'utf8');
       return { path: file, text, lines: text.split('\n').length - 1, ...readCode(file, text) };
@@ -49,7 +49,7 @@ function readCode(file: string, text: string): Omit<SourceFile, 'path' | 'text' 
   const tree = parse(text, {
     sourceType: 'module',
     createImportExpressions: true,
-    plugins: file.endsWith('.ts') ? ['typescript'] : [],
+    plugins: file.endsWith('.tsx') ? ['typescript', 'jsx'] : file.endsWith('.ts') ? ['typescript'] : [],
   });
   const specifiers: string[] = [];
   const values = new Set<string>();
@@ -115,8 +115,11 @@ function jsdocImports(comments: readonly { value: string }[]): string[] {
 }
 
 /** The text of a code file with every comment blanked out. */
-export function withoutComments(text: string): string {
-  const { comments } = parse(text, { sourceType: 'module', plugins: ['typescript'] });
+export function withoutComments(text: string, jsx = false): string {
+  const { comments } = parse(text, {
+    sourceType: 'module',
+    plugins: jsx ? ['typescript', 'jsx'] : ['typescript'],
+  });
   let code = text;
   for (const { start, end } of comments ?? [])
     if (typeof start === 'number' && typeof end === 'number')

@@ -52,7 +52,10 @@ export function countNames(files: readonly SourceFile[]): NameCount {
       if (NO_NOUNS.has(name)) count.odd.push(`${path}:${node.loc?.start.line ?? 0} ${name}`);
     };
     traverseFast(
-      parse(text, { sourceType: 'module', plugins: path.endsWith('.ts') ? ['typescript'] : [] }),
+      parse(text, {
+        sourceType: 'module',
+        plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : path.endsWith('.ts') ? ['typescript'] : [],
+      }),
       (node) => {
         if (node.type === 'VariableDeclarator') eachName(node.id, note);
         if (isFunction(node)) for (const parameter of node.params) eachName(parameter, note);

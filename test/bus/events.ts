@@ -14,8 +14,15 @@ export function recordingLog(): { log: Log; lines: string[] } {
 /** A network of fan-outs in this process; it drops records for which `lose` returns true. */
 export class TestNetwork {
   #listeners = new Set<(batch: string) => void>();
+  #onResumed = new Set<() => void>();
   lose: (batch: string) => boolean = () => false;
   batches: string[] = [];
+
+  /** The connections of all nodes are there again: batches arrive from now on. */
+  resume(): void {
+    this.lose = () => false;
+    for (const onResumed of this.#onResumed) onResumed();
+  }
 
   /** One node's end; like with Postgres, it also receives its own batches. */
   fanout(): Fanout {
@@ -26,10 +33,12 @@ export class TestNetwork {
         for (const listener of this.#listeners) listener(batch);
       },
       isUp: () => true,
-      subscribe: (listener) => {
+      subscribe: (listener, onResumed = () => undefined) => {
         this.#listeners.add(listener);
+        this.#onResumed.add(onResumed);
         return Promise.resolve(() => {
           this.#listeners.delete(listener);
+          this.#onResumed.delete(onResumed);
           return Promise.resolve();
         });
       },

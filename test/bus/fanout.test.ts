@@ -36,6 +36,11 @@ describeStore('a fan-out over the database', (databases) => {
     );
     try {
       await Promise.all([a!.start(), b!.start()]);
+      let resumes = 0;
+      const leave = await store.fanout!.subscribe(
+        () => undefined,
+        () => (resumes += 1),
+      );
       const seen: AgentEvent[] = [];
       b!.subscribe({ sessionKey: RUN.sessionKey }, (event) => seen.push(event));
       const turn = a!.turn(RUN);
@@ -54,6 +59,8 @@ describeStore('a fan-out over the database', (databases) => {
       await vi.waitFor(() => expect(seen.at(-1)?.type).toBe('turn_ended'), LONG);
       expect(textOnScreen(seen)).toMatch(/word the end$/);
       expect([store, beside].map(({ fanout }) => fanout?.isUp())).toEqual([true, true]);
+      await vi.waitFor(() => expect(resumes).toBe(1), LONG);
+      await leave();
     } finally {
       await Promise.all([a!.stop(), b!.stop()]);
     }

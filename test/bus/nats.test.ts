@@ -177,7 +177,7 @@ describe('the NATS fan-out', skipUnless(isThere, 'start nats-server, or set NATS
     expect(heard).toEqual(['over NATS', 'over the database']);
   });
 
-  it('reconnects on its own when the connection is cut', async () => {
+  it('reconnects on its own when the connection is cut, and says so', async () => {
     const subject = `parley.test.${newId()}`;
     const { log, lines } = recordingLog();
     const proxy = await cuttingProxy(new URL(URL_OF_NATS));
@@ -185,10 +185,14 @@ describe('the NATS fan-out', skipUnless(isThere, 'start nats-server, or set NATS
     const near = natsFanout({ url: `nats://127.0.0.1:${proxy.port}`, subject, log });
     const far = natsFanout({ url: URL_OF_NATS, subject, log });
     const heard: string[] = [];
-    open.push(await near.subscribe((batch) => heard.push(batch)));
+    let resumes = 0;
+    const [onBatch, onResumed] = [(batch: string) => void heard.push(batch), () => void (resumes += 1)];
+    open.push(await withReserve(near, new TestNetwork().fanout()).subscribe(onBatch, onResumed));
     open.push(await far.subscribe(() => undefined));
+    expect(resumes).toBe(0);
     proxy.cut();
     await vi.waitFor(() => expect(lines.join('')).toContain('"reconnect"'), LONG);
+    expect(resumes).toBe(1);
     await vi.waitFor(() => {
       far.publish('after');
       expect(heard).toContain('after');

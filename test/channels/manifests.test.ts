@@ -20,7 +20,7 @@ import { FakeGateway } from '../fakes/gateway/gateway-api.ts';
 import { office, officeWith } from '../fakes/office/manifest.ts';
 
 const TELEGRAM = { TELEGRAM_BOT_TOKEN: '12:telegram-secret' };
-const DISCORD = { DISCORD_BOT_TOKEN: 'discord-secret' };
+const DISCORD = { DISCORD_BOT_TOKEN: 'MTA.discord.secret' };
 const ALL = [...channels, office];
 
 let home = '';

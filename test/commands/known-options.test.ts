@@ -1,6 +1,11 @@
 /** Options that a command does not have, as the command line reports them. */
 import { expect, it } from 'vitest';
-import { COMMAND_FORMS, notACommand, refuseUnknownOptions } from '../../src/commands/command-list.ts';
+import {
+  COMMAND_FORMS,
+  notACommand,
+  refuseUnknownOptions,
+  unknownCommand,
+} from '../../src/commands/command-list.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
 
 const said = (command: string, ...args: string[]): string => {
@@ -36,4 +41,18 @@ it('accepts every listed option, values that start with a minus, and ids below z
   expect(said('schedule', 'add', 'telegram:1', 'every day', 'task', '--as', '-x')).toBe('');
   expect(said('pair', 'group', 'telegram', '-1001')).toBe('');
   expect(said('sessions', 'rename', 'http:x', '--', '--title')).toBe('');
+});
+
+it.each([
+  ['strat', 'start'],
+  ['docter', 'doctor'],
+  ['sesions', 'sessions'],
+])('names the command that was meant by %s', (typed, meant) => {
+  expect(unknownCommand(typed).message).toBe(
+    `There is no command "${typed}". Did you mean ${meant}? See: ${PARLEY} --help`,
+  );
+});
+
+it('names no command that is only as short as what was typed', () => {
+  expect(unknownCommand('xyz').message).toBe(`There is no command "xyz". See: ${PARLEY} --help`);
 });

@@ -183,7 +183,9 @@ describe('the files of a service', () => {
     expect(systemUnit({ ...here, account: 'parley', exec: true })).not.toMatch(
       /RestrictNamespaces|SystemCallFilter/,
     );
-    expect(systemUnit({ ...here, account: 'parley', exec: false })).toContain('RestrictNamespaces=yes\n');
+    expect(systemUnit({ ...here, account: 'parley', exec: false })).toContain(
+      'RestrictNamespaces=user net ipc\n',
+    );
   });
 
   it.skipIf(!hasSystemd)(

@@ -81,16 +81,20 @@ describeStore('parley status', (databases) => {
   });
 
   it('includes what a gateway reports about itself, initially without a model that is still being queried', async () => {
-    const { nodes, lanes } = await databases.open();
+    const store = await databases.open();
+    const { nodes, lanes } = store;
     await lanes.register('desk', 60_000);
     const asked = Promise.withResolvers<{ model: HealthReport['model'] }>();
-    const health = { report: () => asked.promise, channels: () => channels('away') };
+    const events = () => ({ state: 'degraded' }) as const;
+    const health = { report: () => asked.promise, channels: () => channels('away'), events };
     const ending = new AbortController();
     const node = { nodes, instance: 'desk' };
     const backups = { state: () => undefined };
     const publishing = publishStatus(node, 'http://x', health, backups, silentLog, ending.signal);
     const told = async () => (await nodes.liveNodes())[0]?.status;
-    await expect.poll(told).toEqual({ url: 'http://x', channels: channels('away') });
+    await expect.poll(told).toEqual({ url: 'http://x', channels: channels('away'), events: events() });
+    const shown = await statusCommand([])(store, HOME);
+    expect(shown.text).toContain(`  events      of other gateways may arrive late; see ${PARLEY} doctor`);
     asked.resolve({ model: { state: 'up', name: 'qwen3:4b' } });
     await expect.poll(told, { timeout: 20_000 }).toMatchObject({ model: { name: 'qwen3:4b' } });
     ending.abort();

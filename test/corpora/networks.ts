@@ -10,7 +10,7 @@ import {
 import { render as renderMatrix } from '../../channels/matrix/render.ts';
 import { fieldsOf as slackFields, MAX_LENGTH as SLACK_MOST } from '../../channels/slack/sending.ts';
 import { render as renderSlack } from '../../channels/slack/render.ts';
-import { parseDocument } from '../../channels/http/page/markdown/document.js';
+import { parseDocument } from '../../channels/http/page/markdown/document.ts';
 import { renderTelegram } from '../../channels/telegram/render.ts';
 import { toRichMessage } from '../../channels/telegram/rich-message.ts';
 import { chunksOf, documentOf, MessageChunker } from '../../src/delivery/text/chunker.ts';

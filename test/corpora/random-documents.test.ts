@@ -5,7 +5,7 @@
 import * as fc from 'fast-check';
 import type { Nodes, Table } from 'mdast';
 import { describe, expect, it } from 'vitest';
-import { parseDocument } from '../../channels/http/page/markdown/document.js';
+import { parseDocument } from '../../channels/http/page/markdown/document.ts';
 import { MAX_TABLE_COLUMNS, renderTelegram } from '../../channels/telegram/render.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { readableMath } from '../../src/lib/markdown/math-text.ts';

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parseDocument } from '../../channels/http/page/markdown/document.js';
+import { parseDocument } from '../../channels/http/page/markdown/document.ts';
 import { resolveReferences } from '../../src/lib/markdown/references.ts';
 import { campaignSize } from '../campaign.ts';
 import { pageTree, type Tree } from '../channels/http/page/markdown/trees.ts';

@@ -305,7 +305,7 @@ describe('a file that a page names', () => {
 
 describe('every block of code', () => {
   it('has a language that a test reads, or is plain text', () => {
-    const read = ['sh', 'json', 'toml', 'js', 'ts', 'diff', 'ini', 'md', 'yaml', 'text', ''];
+    const read = ['sh', 'json', 'toml', 'js', 'ts', 'diff', 'ini', 'sql', 'md', 'yaml', 'text', ''];
     const strange = PAGES.flatMap((page) => codeBlocks(page)).filter(
       ({ language }) => !read.includes(language),
     );

@@ -62,7 +62,7 @@ describe('the repository', () => {
     const outside = /\b(DESIGN|STYLE)\b(\.md| §|:| T\d)|\bcomplaint \d|\.\.\/shared\/|\b[Nn]avi\b|nanobot/;
     const strays = listFiles()
       .filter(
-        (file) => /\.(ts|js|md|css|html|yml|json)$/.test(file) && file !== 'test/docs/reference.test.ts',
+        (file) => /\.(tsx?|js|md|css|html|yml|json)$/.test(file) && file !== 'test/docs/reference.test.ts',
       )
       .filter((file) => outside.test(readText(file)));
     expect(strays).toEqual([]);
@@ -72,7 +72,7 @@ describe('the repository', () => {
 describe('the page about operating', () => {
   it('quotes only messages that the gateway has', () => {
     const sources = listFiles()
-      .filter((file) => /^(src|channels)\/.*\.(ts|js)$/.test(file))
+      .filter((file) => /^(src|channels)\/.*\.(tsx?|js)$/.test(file))
       .map(readText)
       .join('\n');
     const quoted = tableRows('docs/operating.md').flatMap(([cell = '']) => everyMatch(cell, /\*([^*]+)\*/g));
@@ -166,7 +166,7 @@ describe('the behaviors', () => {
 
   it('explain every code that source and tests name', () => {
     const named = listFiles()
-      .filter((file) => /^(src|channels|test)\/.*\.(ts|js)$/.test(file))
+      .filter((file) => /^(src|channels|test)\/.*\.(tsx?|js)$/.test(file))
       .flatMap((file) => rowsIn(readText(file)).map((code) => `${code} in ${file}`));
     expect(named.length).toBeGreaterThan(500);
     expect(named.filter((place) => !listed.includes(place.split(' ')[0] ?? ''))).toEqual([]);

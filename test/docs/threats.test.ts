@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { readText } from './pages.ts';
 
 const ROW = /^\| (\d+) \| ([^|]+) \| (\w+) \| ([^|]+) \| `([^`]+)`: `+(.+?)`+ \|/gm;
+/** How many there are: one that is added needs a row. */
+const THREATS = 63;
+
 const rows = [...readText('docs/threats.md').matchAll(ROW)].map(
   ([, number = '', threat = '', verdict = '', , file = '', title = '']) => ({
     number: Number(number),
@@ -15,7 +18,7 @@ const rows = [...readText('docs/threats.md').matchAll(ROW)].map(
 
 describe('the table of threats', () => {
   it('numbers every threat, and names a test that defends against each', () => {
-    expect(rows.map(({ number }) => number)).toEqual(rows.map((_, index) => index + 1));
+    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: THREATS }, (_, n) => n + 1));
     expect(new Set(rows.map(({ verdict }) => verdict))).toEqual(new Set(['holds']));
   });
 

@@ -11,7 +11,7 @@ import type { ServiceFetch } from '../../protocol/agent/tool.ts';
 import { createServer } from 'node:http';
 import { clipEnd, oneLine } from '../../lib/text.ts';
 import type { Logins } from './logins.ts';
-import { recorded } from './origins.ts';
+import { isPlain, plain, recorded } from './origins.ts';
 import { clientMetadata } from './renewal.ts';
 
 /** Longest reason from an authorization server that is repeated, in UTF-16 units. */
@@ -51,8 +51,10 @@ export async function login(
     saveTokens: (newTokens) => void (tokens = newTokens),
     saveCodeVerifier: (newVerifier) => void (verifier = newVerifier),
     codeVerifier: () => verifier,
-    redirectToAuthorization: (address) =>
-      say(`Open this address in a browser and sign in:\n\n${address.href}\n`),
+    redirectToAuthorization(address) {
+      if (isPlain(address.href)) throw plain(address);
+      say(`Open this address in a browser and sign in:\n\n${address.href}\n`);
+    },
   };
   const { request: fetchFn, seen } = recorded(
     (address, init = {}) => request(address, { ...init, signal }),

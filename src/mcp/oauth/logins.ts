@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { OAuthClientInformation, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { z } from 'zod';
+import { isPlain } from './origins.ts';
 
 /** A sign-in. It is valid only for the server at this address. */
 export interface Login {
@@ -41,7 +42,7 @@ const shape = z.object({
 /** The sign-ins of one home. Server names are safe as file names. */
 export interface Logins {
   readonly folder: string;
-  /** The sign-in for this address; undefined if there is none. Never throws. */
+  /** The sign-in for this address; undefined if there is none, or if `isPlain`. Never throws. */
   read(name: string, url: string): Login | undefined;
   /** Throws `GatewayError('unwritable')`. */
   save(name: string, login: Login): void;
@@ -74,7 +75,8 @@ export function createLogins(
     folder,
     read(name, url) {
       const login = readLogin(fileOf(name));
-      if (login?.url !== url) return undefined;
+      // An older version also signed in where anyone on the way could read the tokens.
+      if (login?.url !== url || isPlain(url)) return undefined;
       learn(login);
       return login;
     },

@@ -1,5 +1,6 @@
 /** Which addresses a server can make the gateway ask for its sign-in: those at which a person has signed in, and no others. */
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { hostsOf, isLoopback } from '../../lib/connection-url.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
 import type { Login } from './logins.ts';
@@ -33,9 +34,14 @@ export function confined(
   };
 }
 
+/** True for an address to which codes and tokens would travel without encryption, through a network. */
+export function isPlain(url: string): boolean {
+  return URL.parse(url)?.protocol === 'http:' && !hostsOf(url).every(isLoopback);
+}
+
 /**
- * The same for the sign-in itself, and what to store with it: a server that is not on a plain connection of this machine's
- * own networks cannot lead it to one.
+ * The same for the sign-in itself, and what to store with it: it reaches nothing without encryption but this machine, and
+ * a server with encryption cannot lead it there.
  */
 export function recorded(
   request: FetchLike,
@@ -48,6 +54,7 @@ export function recorded(
     seen,
     async request(url, init = {}) {
       const address = new URL(url);
+      if (isPlain(address.href)) throw plain(address);
       if (protocol === 'https:' && address.protocol !== 'https:') {
         const text = `The server sends the sign-in to ${address.origin}, which is not encrypted, although the server is.`;
         throw new GatewayError('login_failed', text);
@@ -81,6 +88,12 @@ function without(headers: RequestInit['headers'], configured: HttpServer['header
   for (const [name, value] of Object.entries(configured))
     if (rest.get(name) === value.trim()) rest.delete(name);
   return rest;
+}
+
+/** The error for an address where `isPlain`. */
+export function plain({ origin }: URL): GatewayError {
+  const text = `A sign-in at ${origin} is not encrypted, so anyone on the way could read its code and tokens. Use an address with https, or reach the server through a tunnel to this machine (http://localhost).`;
+  return new GatewayError('login_failed', text);
 }
 
 function elsewhere(name: string, { origin }: URL): GatewayError {

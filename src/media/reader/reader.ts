@@ -34,19 +34,29 @@ export interface ReaderOptions {
   readMs?: number;
   /** The program that reads; for tests of failing programs. */
   program?: string;
+  /** Ways to shut it in, the closest first; for tests of machines without the others. */
+  ways?: readonly Confinement[];
+  /** Called once, before the first file that is read with an open network. */
+  onOpen?: () => void;
 }
 
 /** Makes a reader. Plain text needs no program and is read here. */
-export function createReader({ readMs = READ_MS, program = PROGRAM }: ReaderOptions = {}): Reader {
+export function createReader(options: ReaderOptions = {}): Reader {
+  const { readMs = READ_MS, program = PROGRAM, ways, onOpen } = options;
   const slots = createFairQueue(MAX_READERS, MAX_WAITING);
-  let isShutIn: Promise<boolean> | undefined;
+  let confinement: Promise<Confinement> | undefined;
+  const confine = async (): Promise<Confinement> => {
+    const way = await findConfinement(ways);
+    if (way === 'open') onOpen?.();
+    return way;
+  };
   return async (bytes, key, signal) => {
     const decoded = isPlain(bytes) ? decodeText(bytes) : undefined;
     if (decoded !== undefined) return readPlain(decoded);
     const leave = await slots.enter(key, signal);
     if (leave === undefined) throw new GatewayError('busy', textRef('upload.busy'));
     try {
-      const command = commandFor([program], readablePlaces(program), await (isShutIn ??= canBeShutIn()));
+      const command = commandFor([program], readablePlaces(program), await (confinement ??= confine()));
       return await readApart(command, bytes, AbortSignal.any([signal, AbortSignal.timeout(readMs)]), signal);
     } finally {
       leave();
@@ -70,8 +80,17 @@ function readPlain(decoded: DecodedText): ReadFile {
 const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));
 const ROOT = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 const ABOVE = path.dirname(ROOT);
-/** Shuts the program in where it works: without network, and without any other file. */
+/**
+ * How the program is shut in besides Node's own permissions, which leave the network open: `bubblewrap` hides every other
+ * file, too, `unshare` (util-linux) takes just the network away and works in services that may not mount, and `open`
+ * leaves it.
+ */
+export type Confinement = 'bubblewrap' | 'unshare' | 'open';
+
+const WAYS: readonly Confinement[] = ['bubblewrap', 'unshare', 'open'];
+
 const BUBBLEWRAP = '/usr/bin/bwrap';
+const UNSHARE = '/usr/bin/unshare';
 /** Where programs find their libraries. */
 const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/etc/ld.so.cache'];
 const ARGUMENTS = [
@@ -95,14 +114,15 @@ function readablePlaces(program: string): string[] {
   return places.filter((place) => existsSync(place));
 }
 
-/** The command that runs a program of Node.js with nothing but these places; `isShutIn` = inside bubblewrap. */
-function commandFor(program: readonly string[], places: readonly string[], isShutIn: boolean): string[] {
+/** The command that runs a program of Node.js with nothing but these places. */
+function commandFor(program: readonly string[], places: readonly string[], way: Confinement): string[] {
   const allowed = places.flatMap((place) => [
     `--allow-fs-read=${place}`,
     `--allow-fs-read=${path.join(place, '*')}`,
   ]);
   const command = [process.execPath, ...ARGUMENTS, ...allowed, ...program];
-  if (!isShutIn) return command;
+  if (way === 'open') return command;
+  if (way === 'unshare') return [UNSHARE, '--user', '--net', '--ipc', '--', ...command];
   return [
     BUBBLEWRAP,
     ...'--unshare-all --die-with-parent --new-session --cap-drop ALL --proc /proc --dev /dev --tmpfs /tmp'.split(
@@ -117,11 +137,19 @@ function commandFor(program: readonly string[], places: readonly string[], isShu
   ];
 }
 
-/** Tries bubblewrap once with what reading needs: many containers and some kernels do not allow it. Never rejects. */
-async function canBeShutIn(): Promise<boolean> {
-  if (!existsSync(BUBBLEWRAP)) return false;
-  const probe = ['--input-type=module', '--eval', "await import('sharp')"];
-  const [file = '', ...args] = commandFor(probe, readablePlaces(PROGRAM), true);
+/** The first of these ways that works here: many containers and some kernels allow none but the last. Never rejects. */
+export async function findConfinement(ways: readonly Confinement[] = WAYS): Promise<Confinement> {
+  for (const way of ways) if (way !== 'open' && (await works(way))) return way;
+  return 'open';
+}
+
+/** Native code is what most needs to work; an installation may leave it out. */
+const PROBE = "await import('sharp').catch((e) => { if (e.code !== 'ERR_MODULE_NOT_FOUND') throw e; })";
+
+/** Tries it with what reading needs. */
+async function works(way: Confinement): Promise<boolean> {
+  const probe = ['--input-type=module', '--eval', PROBE];
+  const [file = '', ...args] = commandFor(probe, readablePlaces(PROGRAM), way);
   const child = spawn(file, args, { env: {}, stdio: 'ignore', timeout: READ_MS });
   return await new Promise((resolve) => {
     child.once('error', () => resolve(false));

@@ -20,6 +20,7 @@ export function databaseFindings(report: DatabaseReport, home: string): Finding[
     versionFinding(report, `${kind}, ${inMegabytes(report.bytes)}`),
     clockFinding(report),
     ...nodeFindings(report.nodes),
+    ...eventFindings(report),
   ];
 }
 
@@ -105,6 +106,18 @@ function nodeFindings(nodes: (DatabaseReport & { state: 'open' })['nodes']): Fin
     findings.push(warning(subject, `${many} with different settings: ${nameList}${more}.`, remedy));
   }
   return findings.length > 0 ? findings : [ok(subject, `${many} with the same settings.`)];
+}
+
+/** Of what carries live events between gateways. */
+function eventFindings({ nodes, lateEvents }: DatabaseReport & { state: 'open' }): Finding[] {
+  const subject = 'Live events';
+  if (lateEvents > 0) {
+    const text = `${lateEvents} of ${nodes.length} gateways lost the connection for live events: what others answer may appear there some seconds late.`;
+    const remedy =
+      'start NATS, or correct NATS_URL; without NATS_URL, let nothing end idle connections to Postgres (a firewall, idle_session_timeout)';
+    return [warning(subject, text, remedy)];
+  }
+  return nodes.length > 1 ? [ok(subject, 'They reach the other gateways in time.')] : [];
 }
 
 /** A running gateway writes one every day: from this age on, something keeps it from that, in milliseconds. */

@@ -18,6 +18,8 @@ export interface NodeStatus {
   /** Undefined until the model servers have been asked. */
   model?: HealthReport['model'] | undefined;
   channels: HealthReport['channels'];
+  /** Undefined from an older version. */
+  events?: HealthReport['events'];
   /** Undefined where daily backups are off. */
   backup?: BackupState | undefined;
 }
@@ -60,6 +62,8 @@ export type DatabaseReport =
       servers: readonly McpServerStatus[];
       omissions: readonly ModelOmissions[];
       backups: readonly BackupState[];
+      /** Gateways that get live events of the others late. */
+      lateEvents: number;
     }
   /** Embedded, and no gateway is running: `complete` may be opened, `missing` is created by the first start. */
   | { state: 'closed'; folder: 'missing' | 'complete' | 'incomplete'; bytes: number }

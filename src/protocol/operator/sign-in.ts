@@ -5,7 +5,9 @@ import { z } from 'zod';
 /** How long a code works, and how long a session that it starts lasts, in milliseconds. */
 export const CODE_MS = 10 * 60_000;
 export const SIGN_IN_MS = 30 * 24 * 3_600_000;
-/** The same for a session started by a proxy: people whom it no longer admits lose it within a day. */
+/** A session with admin rights ends earlier when it is not used for this long, in milliseconds. */
+export const ADMIN_SIGN_IN_MS = 3 * 24 * 3_600_000;
+/** How long a session lasts that a proxy started: people whom it no longer admits lose it within a day. */
 export const PROXY_SIGN_IN_MS = 24 * 3_600_000;
 /** Sessions of one token; a further one ends the oldest. The same for valid codes of one token. */
 export const MAX_SIGN_INS = 50;
@@ -29,6 +31,7 @@ export interface SignIn {
   /** What the browser calls itself. */
   client: string;
   createdAt: Date;
+  /** With admin rights each use moves it, up to `SIGN_IN_MS` after the start. */
   expiresAt: Date;
   /** Within a few minutes; undefined = not yet. */
   lastUsedAt?: Date | undefined;

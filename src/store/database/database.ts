@@ -1,8 +1,9 @@
 /** The connection pool: one driver for Postgres and the embedded database, limited in size, with retries. */
 import postgres from 'postgres';
 import { StoreError } from '../../protocol/errors.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { drizzle, type Orm } from './drizzle.ts';
-import { isConnectionGone, withRetry } from './retry.ts';
+import { isCancelled, isConnectionGone, withRetry } from './retry.ts';
 import { tlsOf } from './tls.ts';
 
 /** Connections of one process. */
@@ -42,7 +43,10 @@ export interface DatabasePlace {
 
 export interface DatabaseOptions extends DatabasePlace {
   poolSize?: number | undefined;
-  /** For searches: statements run one at a time on each connection, by indexes, and end after so many milliseconds. */
+  /**
+   * For searches: statements run one at a time on each connection, by indexes, and end after so many milliseconds with
+   * `StoreError('search_timeout')`.
+   */
   searchTimeoutMs?: number | undefined;
   retryForMs?: number | undefined;
   acquireTimeoutMs?: number | undefined;
@@ -101,6 +105,12 @@ function searching(timeoutMs: number): postgres.Options<{}>['connection'] {
   return { statement_timeout: timeoutMs, enable_seqscan: 'off' };
 }
 
+/** Throws what a failed search means: one that took too long is not repeated, unlike other statements. */
+function rethrowSearch(error: unknown): never {
+  if (!isCancelled(error)) throw error;
+  throw new StoreError('search_timeout', textRef('failure.search_timeout'), { retryable: true });
+}
+
 /** After an error inside a transaction, postgres.js 3.4.9 sends a rollback even if the connection is gone. */
 function guardTransactions(client: postgres.Sql): postgres.Sql {
   const begin = client.begin.bind(client);
@@ -156,7 +166,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   const withConnection = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
     retrying((attempt) => permits.hold(() => work(attempt)));
   const run = <T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T> =>
-    withConnection((attempt) => work(client, attempt));
+    withConnection((attempt) =>
+      searchTimeoutMs === undefined ? work(client, attempt) : work(client, attempt).catch(rethrowSearch),
+    );
   return {
     run,
     rows: async (statement) => withoutNulls(await run(statement)),

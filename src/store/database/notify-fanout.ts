@@ -51,10 +51,11 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
           underWay -= 1;
         });
     },
-    async subscribe(listener) {
-      const connection = await listen(place, channel, log, (payload) => {
+    async subscribe(listener, onResumed) {
+      const onPayload = (payload: string): void => {
         if (!payload.startsWith(origin)) listener(payload.slice(origin.length));
-      });
+      };
+      const connection = await listen(place, channel, log, { onPayload, onResumed });
       listening.add(connection);
       return async () => {
         listening.delete(connection);
@@ -92,7 +93,7 @@ async function listen(
   place: DatabasePlace,
   channel: string,
   log: Log,
-  onPayload: (payload: string) => void,
+  { onPayload, onResumed }: { onPayload: (payload: string) => void; onResumed: (() => void) | undefined },
 ): Promise<Listening> {
   let client: postgres.Sql | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
@@ -121,7 +122,7 @@ async function listen(
     client = undefined;
     if (isClosed) return;
     retryTimer = setTimeout(() => {
-      open().catch((error: unknown) => {
+      open().then(onResumed, (error: unknown) => {
         log.warn({ err: error }, 'event_listen_failed');
         openAgain();
       });

@@ -151,10 +151,12 @@ export async function makeHome(home: string): Promise<void> {
 
 /** The error for a home that is not writable. */
 function homeUnwritable(home: string, cause: unknown): StoreError {
-  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+  const code = errorCode(cause);
+  const isFile = code === 'EEXIST' || code === 'ENOTDIR';
+  const problem = isFile ? 'is not a folder, or lies below a file' : `is not writable${code && ` (${code})`}`;
   return new StoreError(
     'home_unwritable',
-    `GATEWAY_HOME ${home} is not writable${code}: set it to a folder this user can write.`,
+    `GATEWAY_HOME ${home} ${problem}: set it to a folder this user can write.`,
     { cause },
   );
 }

@@ -19,8 +19,8 @@ import { cleanJson } from '../../lib/json/json.ts';
 /** Longest search text, in UTF-16 units; the rest is ignored. */
 const MAX_QUERY_CHARS = 500;
 
-/** The `MemoryStore` over a database. */
-export function createMemories(database: Database): MemoryStore {
+/** The `MemoryStore` over a database; `searches` are connections to it for searches alone. */
+export function createMemories(database: Database, searches: Database): MemoryStore {
   return {
     async remember(user, fact) {
       const text = cleanText(fact.text);
@@ -36,7 +36,7 @@ export function createMemories(database: Database): MemoryStore {
       });
     },
     searchMemory: (user, query, limit) =>
-      database.rows(
+      searches.rows(
         (sql) => sql<MemoryRecord[]>`
           with ${searchQuery(sql, searchText(query))}
           select ${columns(sql)} from memory, wanted

@@ -1,5 +1,6 @@
 /** One-time codes and tickets, and the sessions and streams that they started: one table, because all belong to a token and expire. */
 import {
+  ADMIN_SIGN_IN_MS,
   MAX_CODES,
   MAX_SIGN_INS,
   MAX_TICKET_STREAMS,
@@ -54,9 +55,11 @@ export function createSignIns(database: Database): SignInStore {
     signIns: ({ tokenId, own: ownHash = '' }) =>
       database.rows(
         (sql) => sql<SignIn[]>`
-          select id, token_id as "tokenId", proxy_user as "proxyUser", client, created_at as "createdAt", expires_at as "expiresAt",
-            last_used_at as "lastUsedAt", hash = ${ownHash} as "isOwn"
-          from sign_in where kind = 'session' and expires_at > now() ${ofToken(sql, tokenId)} order by created_at desc, id limit 1000`,
+          select s.id, s.token_id as "tokenId", s.proxy_user as "proxyUser", s.client, s.created_at as "createdAt",
+            ${signInEnd(sql)} as "expiresAt", s.last_used_at as "lastUsedAt", s.hash = ${ownHash} as "isOwn"
+          from sign_in s join token t on t.id = s.token_id
+          where s.kind = 'session' and ${signInEnd(sql)} > now() ${ofToken(sql, tokenId)}
+          order by s.created_at desc, s.id limit 1000`,
       ),
     endOtherSignIns: ({ tokenId, own: ownHash = '' }) =>
       database.count(
@@ -74,6 +77,12 @@ export function createSignIns(database: Database): SignInStore {
         (sql) => sql`delete from sign_in where kind in ('session', 'stream') and hash = ${hash}`,
       ),
   };
+}
+
+/** When the session or stream `s` of the token `t` ends. */
+export function signInEnd(sql: Sql) {
+  return sql`least(s.expires_at, case when t.scopes @> '["admin"]' then
+    coalesce(s.last_used_at, s.created_at) + ${ADMIN_SIGN_IN_MS}::float8 * interval '1 millisecond' end)`;
 }
 
 function ofToken(sql: Sql, tokenId: string | undefined) {

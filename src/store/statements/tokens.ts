@@ -3,6 +3,7 @@ import type { NewToken, TokenRecord, TokenStore } from '../../protocol/access.ts
 import { newId } from '../../lib/ids.ts';
 import { cleanText } from '../../lib/text.ts';
 import { type Database, type Sql, withoutNulls } from '../database/database.ts';
+import { signInEnd } from './sign-ins.ts';
 
 /** The `TokenStore` over a database. */
 export function createTokens(database: Database): TokenStore {
@@ -12,8 +13,8 @@ export function createTokens(database: Database): TokenStore {
         (sql) => sql<(TokenRecord & { hash: string })[]>`
           with asked as (select jsonb_array_elements_text(${JSON.stringify(hashes)}::jsonb) as hash),
           sessions as (
-            select asked.hash, s.token_id, s.proxy_user from asked join sign_in s using (hash)
-            where s.kind in ('session', 'stream') and s.expires_at > now())
+            select asked.hash, s.token_id, s.proxy_user from asked join sign_in s using (hash) join token t on t.id = s.token_id
+            where s.kind in ('session', 'stream') and ${signInEnd(sql)} > now())
           select hash, null as "proxyUser", ${columns(sql)} from token where hash in (select hash from asked) and ${isValid(sql)}
           union all
           select sessions.hash, sessions.proxy_user, ${columns(sql)} from token join sessions on sessions.token_id = token.id

@@ -12,10 +12,7 @@ import {
   SNIPPET_WORDS,
 } from '../../protocol/sessions/session-list.ts';
 import { cleanText } from '../../lib/text.ts';
-import { StoreError } from '../../protocol/errors.ts';
-import { textRef } from '../../protocol/texts/say.ts';
 import { type Database, type Sql, withoutNulls } from '../database/database.ts';
-import { isCancelled } from '../database/retry.ts';
 import { type SessionJson, sessionOfJson } from '../tables/sessions.ts';
 import type { MessageRecord } from '../../protocol/store/records.ts';
 import type { SessionKey } from '../../protocol/message.ts';
@@ -24,13 +21,7 @@ import type { SessionKey } from '../../protocol/message.ts';
 export function createSessionLists(database: Database, searches: Database): SessionListStore {
   return {
     listSessions: (query) => database.run((sql) => list(sql, query)),
-    searchSessions: (query) =>
-      searches.run((sql) =>
-        search(sql, query).catch((error: unknown) => {
-          if (!isCancelled(error)) throw error;
-          throw new StoreError('search_timeout', textRef('failure.search_timeout'), { retryable: true });
-        }),
-      ),
+    searchSessions: (query) => searches.run((sql) => search(sql, query)),
   };
 }
 

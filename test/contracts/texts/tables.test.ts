@@ -16,7 +16,7 @@ const formsOf = (template: Template): string[] =>
 /** The code without comments. */
 const sources = readSources(['src', 'channels'])
   .filter(({ path }) => !path.startsWith('src/protocol/texts/'))
-  .map(({ path, text }) => ({ path, text: withoutComments(text) }));
+  .map(({ path, text }) => ({ path, text: withoutComments(text, path.endsWith('.tsx')) }));
 const code = sources.map(({ text }) => text).join('\n');
 /** Page files that contain text without a script. */
 const templates = ['index.html', 'manifest.webmanifest'].map((name) =>
@@ -155,10 +155,10 @@ const SENTENCE = /(['`])[A-Z][a-z]*,?(?: [^\s'`]+){2,}[^'`\n]*\1/g;
 
 /** The texts of these files are for logs, API clients, the model, or authors of settings. */
 const ALLOWED = [
-  'channels/http/page/dom.js: `The page has no',
-  "channels/http/page/keys.js: 'Shift + Enter'",
+  'channels/http/page/dom.ts: `The page has no',
+  "channels/http/page/shell/keys.tsx: 'Shift + Enter'",
   "channels/http/page/settings/sign-ins.js: 'Mac OS X'",
-  "channels/http/page/requests.js: 'No longer wanted.",
+  "channels/http/page/requests.ts: 'No longer wanted.",
   'channels/discord/interactions/endpoint.ts',
   "src/intake/api/new-session.ts: 'A new session has no model to take back",
   "src/schedule/heartbeat.ts: 'This counts for all gateways",

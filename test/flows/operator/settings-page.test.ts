@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hashSecret } from '../../../src/security/token-lookup.ts';
+import { chooseFromAccount } from '../../channels/http/page/browser/browser.ts';
 import { describePage, PHONE } from '../../channels/http/page/browser/describe-page.ts';
 import { type GatewayFixture, OWNER } from '../setup.ts';
 import { goToScreen, openFurnishedGateway, SCREENS } from './settings-setup.ts';
@@ -47,7 +48,7 @@ describePage('the settings of a gateway', (tab) => {
 
   it('are reached from the list of chats by an admin, show what is there, and lead back to a chat', async () => {
     const page = await tab.open(fixture.gateway.url, { token: OWNER });
-    await page.getByRole('link', { name: 'Settings' }).click();
+    await chooseFromAccount(page, 'open-settings');
     await page.getByText('Telegram', { exact: true }).waitFor();
     await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Profiles' }).click();
     await page.locator('.settings-row-title', { hasText: 'default' }).first().waitFor();
@@ -69,6 +70,8 @@ describePage('the settings of a gateway', (tab) => {
     await fixture.store.access.putToken({ hash: hashSecret(token), name: 'friend', scopes: ['chat'] });
     const page = await tab.open(fixture.gateway.url, { token });
     await page.locator('#transcript').waitFor();
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.locator('#sign-out').waitFor();
     expect(await page.locator('#open-settings').isVisible()).toBe(false);
   });
 });

@@ -1,6 +1,7 @@
 /** Signing in with a link: what works once, what never works, and who may end it. */
 import { expect, it } from 'vitest';
-import { CODE_MS } from '../../../src/protocol/operator/sign-in.ts';
+import { ADMIN_SIGN_IN_MS, CODE_MS, SIGN_IN_MS } from '../../../src/protocol/operator/sign-in.ts';
+import { signInLink } from '../../../src/security/index.ts';
 import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { parley } from '../../child.ts';
 import { describeGateway, WAIT } from '../setup.ts';
@@ -133,5 +134,37 @@ describeGateway('signing in with a link', {}, (fixture) => {
     expect((await fetch(at('/metrics'), { headers: ofMine })).status).toBe(403);
     await store.access.revokeToken(mine.tokenId);
     await expect.poll(async () => (await ask(ofMine)).status, WAIT).toBe(401);
+  });
+
+  it('ends with admin rights after three days without use, which each use extends, and otherwise after thirty', async () => {
+    const { sql, store, call } = fixture();
+    const forToken = async (tokenId?: string) => {
+      const to = { url: fixture().gateway.url, tokenId };
+      const link = (await signInLink(store.access, store.signIns, to)) ?? '';
+      return await pageSession(await redeem(link.split('=')[1] ?? ''));
+    };
+    const person = await store.access.putToken({ hash: hashSecret('y'), name: 'guest', scopes: ['chat'] });
+    const [ofAdmin, ofGuest] = [await forToken(), await forToken(person.tokenId)];
+    const idle = (beyondMs: number) => sql`
+      update sign_in set created_at = now() - ${ADMIN_SIGN_IN_MS + beyondMs}::float8 * interval '1 millisecond'
+      where kind = 'session'`;
+    const newestEnds = async () => {
+      const { signIns } = (await (await call('/v1/sign-ins')).json()) as { signIns: { expiresAt: string }[] };
+      return signIns.map(({ expiresAt }) => new Date(expiresAt).getTime());
+    };
+    await idle(-60_000);
+    for (const session of [ofAdmin, ofGuest]) expect((await ask(session)).status).toBe(200);
+    // The use of a minute before the end moved it by three days.
+    await expect
+      .poll(
+        async () => (await newestEnds()).some((ends) => ends > Date.now() + ADMIN_SIGN_IN_MS - 600_000),
+        WAIT,
+      )
+      .toBe(true);
+    await sql`update sign_in set last_used_at = null`;
+    await idle(60_000);
+    await expect.poll(async () => (await ask(ofAdmin)).status, WAIT).toBe(401);
+    expect((await ask(ofGuest)).status).toBe(200);
+    expect(ADMIN_SIGN_IN_MS * 10).toBe(SIGN_IN_MS);
   });
 });

@@ -5,7 +5,7 @@ import { escapeMarkdown, resolveReferences } from '../../../src/lib/markdown/ref
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { readableMath } from '../../../src/lib/markdown/math-text.ts';
 import * as fc from 'fast-check';
-import { parseDocument } from '../../../channels/http/page/markdown/document.js';
+import { parseDocument } from '../../../channels/http/page/markdown/document.ts';
 import { pageTree } from '../../channels/http/page/markdown/trees.ts';
 import { markdownish } from '../../contracts/hostile-texts.ts';
 

@@ -144,3 +144,47 @@ it('is not led from an encrypted server to an unencrypted address, such as one o
   await expect(request(`${inside.origin}/meta`)).rejects.toMatchObject({ code: 'login_failed' });
   expect(inside.asked).toEqual([]);
 });
+
+it.each(['http://notes.example/mcp', 'http://10.0.0.7:8080/mcp', 'http://127.0.0.1.example/mcp'])(
+  'is not made without encryption through a network, and one that was made there is not used: %s',
+  async (url) => {
+    const asked: string[] = [];
+    const say = (text: string): void => void asked.push(text);
+    const request: typeof service.request = async (address) => {
+      asked.push(String(address));
+      return new Response();
+    };
+    const logins = createLogins(folder, writeWhole);
+    const made = login(
+      { logins, request, say, ask: undefined },
+      { name: 'notes', url },
+      AbortSignal.timeout(10_000),
+    );
+    await expect(made).rejects.toThrow('is not encrypted');
+    expect(asked).toEqual([]);
+    const tokens = { access_token: 'a', token_type: 'Bearer' };
+    logins.save('notes', { url, client: { client_id: 'c' }, tokens });
+    expect(logins.read('notes', url)).toBeUndefined();
+  },
+);
+
+it('shows no address of an authorization server at which people would sign in without encryption', async () => {
+  const server = await listen((origin) => (request, response) => {
+    const metadata = { ...metadataOf(origin), authorization_endpoint: 'http://login.example/authorize' };
+    const isKnown = (request.url ?? '').startsWith('/.well-known/') || request.method === 'POST';
+    response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify(
+        request.method === 'POST'
+          ? { client_id: 'c', redirect_uris: ['http://127.0.0.1/callback'] }
+          : metadata,
+      ),
+    );
+  });
+  const shown: string[] = [];
+  const say = (text: string): void => void shown.push(text);
+  const deps = { logins: createLogins(folder, writeWhole), request: service.request, say, ask: undefined };
+  const made = login(deps, { name: 'notes', url: `${server.origin}/mcp` }, AbortSignal.timeout(10_000));
+  await expect(made).rejects.toThrow('A sign-in at http://login.example is not encrypted');
+  expect(shown).toEqual([]);
+});

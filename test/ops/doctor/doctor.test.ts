@@ -30,6 +30,7 @@ const REPORT: DatabaseReport = {
   servers: [],
   omissions: [],
   backups: [],
+  lateEvents: 0,
 };
 const levels = (report: DatabaseReport) => databaseFindings(report, '/home').map(({ level }) => level);
 
@@ -50,6 +51,17 @@ describe('the doctor', () => {
     expect(at(MAX_CLOCK_SKEW_MS)).toBe('ok');
     expect(at(-MAX_CLOCK_SKEW_MS - 1)).toBe('warning');
     expect(at(MAX_CLOCK_SKEW_MS + 100, 200)).toBe('ok');
+  });
+
+  it('warns when a gateway cannot hear the live events of the others, and says nothing of them for one alone', () => {
+    const nodes = ['desk', 'shelf'].map((instance) => ({ instance, version: '1.0.0', digests: {} }));
+    const events = (report: Partial<typeof REPORT>) =>
+      databaseFindings({ ...REPORT, ...report }, '/home').filter(({ subject }) => subject === 'Live events');
+    expect(events({ nodes: nodes.slice(1) })).toEqual([]);
+    expect(events({ nodes }).map(({ level }) => level)).toEqual(['ok']);
+    const [late] = events({ nodes, lateEvents: 1 });
+    expect(late).toMatchObject({ level: 'warning', text: expect.stringContaining('1 of 2 gateways lost') });
+    expect(late?.remedy).toContain('NATS_URL');
   });
 
   it('reports an unreadable database folder with the fix, instead of calling it missing', () => {

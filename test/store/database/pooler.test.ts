@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openStoreAt } from '../../../src/store/store.ts';
+import { codeBlocks } from '../../docs/pages.ts';
 import { describeStore, silentLog, type TestStore } from '../../database.ts';
 import { needs } from '../../runs/needs.ts';
 import { request } from '../requests.ts';
@@ -108,9 +109,11 @@ describeStore('PgBouncer', (databases) => {
   it('works in session mode, once the role has the settings', needs('pgbouncer'), async () => {
     const store = await databases.open();
     const role = `pooled_${process.pid}`;
-    await store.sql.unsafe(`
-      create role ${role} login superuser; alter role ${role} set search_path = "${store.place.schema}";
-      alter role ${role} set statement_timeout = '30s'`);
+    const [block] = codeBlocks('docs/operating.md').filter(({ language }) => language === 'sql');
+    const settingsOfRole = block!.text
+      .replaceAll('ROLE parley', `ROLE ${role}`)
+      .replace('public', store.place.schema);
+    await store.sql.unsafe(`create role ${role} login superuser; ${settingsOfRole}`);
     const settings = ['pool_mode=session', `ignore_startup_parameters=${IGNORED}`];
     const url = await pool(store, settings, role);
     const pooled = await vi.waitFor(() => open(store, url), LONG);

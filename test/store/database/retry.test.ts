@@ -72,12 +72,26 @@ describe('retry', () => {
     expect(error).toMatchObject({ cause: { message: 'failure 22P02' } });
   });
 
-  it('says what is wrong with a server that cannot write', async () => {
-    const full = withRetry(() => Promise.reject(failure('53100')), { forMs: 60 });
-    await expect(full).rejects.toMatchObject({
-      retryable: true,
-      message: expect.stringContaining('full disk'),
+  it.each(['28000', '28P01', '3D000'])('says which variable mends a refused sign-in (%s)', async (code) => {
+    const refused = withRetry(() => Promise.reject(failure(code)));
+    await expect(refused).rejects.toMatchObject({
+      code: 'database',
+      retryable: false,
+      message: `The database refused the sign-in: failure ${code}. Correct user, password and database in DATABASE_URL.`,
     });
+  });
+
+  it.each([
+    ['53100', 'has a full disk'],
+    ['53300', 'has no connection left'],
+    ['55P03', 'is locked'],
+    ['57014', 'is a table locked'],
+    ['57P03', 'is starting up'],
+    ['40P01', 'is too busy'],
+    ['ECONNREFUSED', 'cannot be reached (ECONNREFUSED)'],
+  ])('says of %s that the server %s', async (code, words) => {
+    const failing = withRetry(() => Promise.reject(failure(code)), { forMs: 1 });
+    await expect(failing).rejects.toMatchObject({ retryable: true, message: expect.stringContaining(words) });
   });
 
   it('gives up when time runs out, even on a call that never answers', async () => {

@@ -19,10 +19,14 @@ it('is created with its parents, for its owner only, and left unchanged when it 
   expect((await stat(home)).mode & 0o777).toBe(0o700);
 });
 
-it('is refused when the path is a file', async () => {
+it('is refused when the path is a file, or lies below one', async () => {
   const file = path.join(await freshFolder(), 'file');
   await writeFile(file, '');
-  await expect(makeHome(file)).rejects.toMatchObject({ code: 'home_unwritable' });
+  for (const home of [file, path.join(file, 'home')])
+    await expect(makeHome(home)).rejects.toMatchObject({
+      code: 'home_unwritable',
+      message: expect.stringContaining('is not a folder, or lies below a file'),
+    });
 });
 
 it.skipIf(process.platform !== 'linux')(

@@ -45,12 +45,15 @@ describeStore('a search', (databases) => {
     for (const { found } of await Promise.all(searches)) expect(found).toHaveLength(20);
   });
 
-  it('is ended after a second, with words that say so', async () => {
+  it.each<[string, (store: TestStore) => Promise<unknown>]>([
+    ['messages', (store) => search(store, 'needle')],
+    ['memories', ({ memories }) => memories.searchMemory('telegram:1', 'needle', 20)],
+  ])('of %s is ended after a second, with words that say so', async (_, run) => {
     const store = await databases.open();
     const startedAt = performance.now();
     await store.sql.begin(async (sql) => {
-      await sql`lock table message in access exclusive mode`;
-      await expect(search(store, 'needle')).rejects.toMatchObject({
+      await sql`lock table message, memory in access exclusive mode`;
+      await expect(run(store)).rejects.toMatchObject({
         code: 'search_timeout',
         retryable: true,
         message: 'The search was ended after a second. Search for rarer words, or try again later.',

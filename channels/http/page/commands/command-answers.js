@@ -2,7 +2,7 @@
  * Commands and what the gateway answered, by chat: they are not messages, so this browser keeps them, for all of its
  * tabs.
  */
-import { StoredList } from '../stored-list.js';
+import { StoredList } from '../stored-list.ts';
 
 /** The oldest beyond these are forgotten. */
 const MAX_ANSWERS = 100;

@@ -6,9 +6,9 @@
  * `aria-autocomplete`, `aria-haspopup` and `aria-controls` name the list, `aria-activedescendant` the command that Enter or Tab
  * takes. There is no `aria-expanded`, which a text box may not have: whether the list is open follows from the latter.
  */
-import { byId, h } from '../dom.js';
+import { byId, h } from '../dom.ts';
 
-/** @typedef {import('../api.js').CommandListing} Command */
+/** @typedef {import('../api.ts').CommandListing} Command */
 
 /** The menu above the field. It changes the draft and sends nothing. */
 export class CommandMenu {

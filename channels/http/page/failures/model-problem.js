@@ -1,7 +1,7 @@
 /**
  * What is wrong with the model server, for a reader: in English the gateway's own text, which is the most specific.
  */
-import { language, say } from '../texts.js';
+import { language, say } from '../texts.ts';
 
 /** @typedef {import('../../../../src/protocol/gateway-api.ts').HealthReport} HealthReport */
 

@@ -2,7 +2,7 @@
  * Whether the gateway can be reached: one banner says that it cannot, whatever failed for that reason. It is shown until a
  * request gets an answer and the stream of the open chat is there again.
  */
-import { byId } from '../dom.js';
+import { byId } from '../dom.ts';
 
 const failing = { requests: false, stream: false };
 

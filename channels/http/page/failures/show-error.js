@@ -1,7 +1,7 @@
 /** Errors that belong to no message: a note at the edge of the page for a while, each once. */
-import { ApiError } from '../api.js';
-import { byId, h } from '../dom.js';
-import { removeToken } from '../sign-in.js';
+import { ApiError } from '../api.ts';
+import { byId, h } from '../dom.ts';
+import { removeToken } from '../sign-in.ts';
 import { isBannerShown } from './reachability.js';
 import { messageOf } from './in-place.js';
 

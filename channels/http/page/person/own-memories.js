@@ -1,22 +1,17 @@
 /** What is remembered about the person who is signed in: read, and forgotten one by one. */
-import { confirmDelete } from '../confirm.js';
-import { byId, closeLine, h } from '../dom.js';
-import { dayAndClock, say, sayParts } from '../texts.js';
-import { timeElement } from '../times.js';
+import { confirmDelete } from '../confirm.ts';
+import { closeLine, h } from '../dom.ts';
+import { dayAndClock, say, sayParts } from '../texts.ts';
+import { timeElement } from '../times.ts';
 import { attempt } from '../failures/in-place.js';
 
 /** @typedef {{ id: number, text: string, session: string, untrusted: boolean, createdAt: string }} Memory */
 
 /**
- * Lets the button of the sidebar open the list, which is read each time.
- * @param {import('../api.js').Api} api
+ * Opens the list, which is read each time.
+ * @param {import('../api.ts').Api} api
  */
-export function offerMemories(api) {
-  byId('open-memory', HTMLElement).addEventListener('click', () => void showMemories(api));
-}
-
-/** @param {import('../api.js').Api} api */
-async function showMemories(api) {
+export async function showMemories(api) {
   const note = h('p', { class: 'error-text', role: 'alert' });
   const list = h('div', { 'aria-live': 'polite' }, say('page.memory.reading'));
   const close = closeLine(() => dialog.close());

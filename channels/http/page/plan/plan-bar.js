@@ -1,8 +1,8 @@
 /** A running plan in one line, with its buttons: in view while the panel itself has scrolled away. */
-import { h } from '../dom.js';
+import { h } from '../dom.ts';
 import { isOpenPlan, openStep } from '../../../../src/protocol/isomorphic/plan-reducer.js';
 import { PlanButtons } from './plan-buttons.js';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
 
@@ -44,7 +44,7 @@ export class PlanBar {
 
   /**
    * @param {Plan} plan
-   * @param {import('../api.js').Approval | undefined} approval the approval that the plan waits for
+   * @param {import('../api.ts').Approval | undefined} approval the approval that the plan waits for
    * @param {string} state in words
    */
   show(plan, approval, state) {

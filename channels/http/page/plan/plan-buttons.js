@@ -1,12 +1,12 @@
 /** The buttons under a plan: the actions that are possible now, and the gateway's reply to a press. */
-import { h } from '../dom.js';
+import { h } from '../dom.ts';
 import { isOpenPlan, openStep } from '../../../../src/protocol/isomorphic/plan-reducer.js';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 import { messageOf } from '../failures/in-place.js';
 
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
-/** @typedef {import('../api.js').Approval} Approval */
-/** @typedef {import('../api.js').PlanAction} PlanAction */
+/** @typedef {import('../api.ts').Approval} Approval */
+/** @typedef {import('../api.ts').PlanAction} PlanAction */
 /**
  * @callback Act Takes the action on the step that was shown; throws an error with a message for the user.
  * @param {string} planId

@@ -1,6 +1,6 @@
 /** The controls that change the steps of a plan before they begin: reword, move, drop, add. */
-import { h } from '../dom.js';
-import { say } from '../texts.js';
+import { h } from '../dom.ts';
+import { say } from '../texts.ts';
 import { messageOf } from '../failures/in-place.js';
 
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */

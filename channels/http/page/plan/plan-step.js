@@ -1,6 +1,6 @@
 /** One step of a plan as a row: its status, description, executor, and why it was changed. */
-import { h, icon } from '../dom.js';
-import { say } from '../texts.js';
+import { h, icon } from '../dom.ts';
+import { say } from '../texts.ts';
 
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').PlanStep} PlanStep */
 

@@ -1,5 +1,5 @@
 /** A plan as a panel: goal, steps, corrections left, the current note, and buttons. */
-import { h } from '../dom.js';
+import { h } from '../dom.ts';
 import { PlanBar } from './plan-bar.js';
 import { PlanButtons } from './plan-buttons.js';
 import { PlanEditor } from './plan-editor.js';
@@ -13,13 +13,13 @@ import {
   openStep,
 } from '../../../../src/protocol/isomorphic/plan-reducer.js';
 import { StepRows } from './plan-step.js';
-import { kept, nearTime, say, sayParts } from '../texts.js';
-import { timeElement } from '../times.js';
+import { kept, nearTime, say, sayParts } from '../texts.ts';
+import { timeElement } from '../times.ts';
 
 /** @typedef {import('../../../../src/protocol/event.ts').AgentEvent} AgentEvent */
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').StepEdit} StepEdit */
-/** @typedef {import('../api.js').Approval} Approval */
+/** @typedef {import('../api.ts').Approval} Approval */
 /**
  * @typedef {object} PlanHost
  * @property {import('./plan-buttons.js').Act} act

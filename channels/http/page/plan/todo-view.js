@@ -1,6 +1,6 @@
 /** The agent's todo list. */
-import { h } from '../dom.js';
-import { say } from '../texts.js';
+import { h } from '../dom.ts';
+import { say } from '../texts.ts';
 
 /** @typedef {Pick<import('../../../../src/protocol/store/notes.ts').Todo, 'text' | 'status'>} Todo */
 

@@ -1,8 +1,8 @@
 /** The screen about people: who asks to write, who may, and who are owners. */
-import { confirmDelete } from '../confirm.js';
-import { h } from '../dom.js';
+import { confirmDelete } from '../confirm.ts';
+import { h } from '../dom.ts';
 import { button, choice, form, labelled, moment, row, rows, section } from './parts.js';
-import { say, sayParts } from '../texts.js';
+import { say, sayParts } from '../texts.ts';
 
 /**
  * @typedef {object} Access

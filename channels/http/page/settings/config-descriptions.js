@@ -2,8 +2,8 @@
  * What the configuration form says about settings: titles of their groups, and descriptions with what an entry may
  * contain.
  */
-import { h } from '../dom.js';
-import { say } from '../texts.js';
+import { h } from '../dom.ts';
+import { say } from '../texts.ts';
 
 /**
  * The part of JSON Schema that the form reads.

@@ -1,8 +1,8 @@
 /** Fields of the configuration's form: one for each value that the schema of the file has. */
-import { h } from '../dom.js';
+import { h } from '../dom.ts';
 import { descriptionOf } from './config-descriptions.js';
 import { choice } from './parts.js';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 
 /** @typedef {import('./config-descriptions.js').Schema} Schema */
 

@@ -1,11 +1,11 @@
 /**
  * The screen about `config.json`: a form based on its schema, which writes the changes and says when each takes effect.
  */
-import { h } from '../dom.js';
+import { h } from '../dom.ts';
 import { descriptionOf, groupTitle } from './config-descriptions.js';
 import { fieldsOf } from './config-fields.js';
 import { row, rows, section } from './parts.js';
-import { kept, say } from '../texts.js';
+import { kept, say } from '../texts.ts';
 import { messageOf } from '../failures/in-place.js';
 
 /**
@@ -16,7 +16,7 @@ import { messageOf } from '../failures/in-place.js';
  * @property {Record<string, unknown>} written
  * @property {Record<string, unknown>} values
  * @property {{ name: string, isSet: boolean }[]} environment
- * @property {import('../texts.js').TextRef[]} problems What is wrong with the file as it is.
+ * @property {import('../texts.ts').TextRef[]} problems What is wrong with the file as it is.
  * @property {string[]} needsRestart
  */
 

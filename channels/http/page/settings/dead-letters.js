@@ -1,8 +1,8 @@
 /** The screen about dead letters: what was given up, queued again or deleted. */
-import { confirmDelete } from '../confirm.js';
-import { h } from '../dom.js';
+import { confirmDelete } from '../confirm.ts';
+import { h } from '../dom.ts';
 import { button, moment, row, rows, section } from './parts.js';
-import { say, sayParts } from '../texts.js';
+import { say, sayParts } from '../texts.ts';
 
 /** @typedef {{ lane: string, seq: number, error: string, attempts: number, crashes: number, deadAt: string, text?: string }} Letter */
 

@@ -3,9 +3,9 @@
  * is a file that several processes write, and a stream of it would be a second one beside that of the chats for a screen that is
  * looked at for minutes.
  */
-import { h } from '../dom.js';
+import { h } from '../dom.ts';
 import { choice, form, labelled, moment, section } from './parts.js';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 
 /** @typedef {{ time: number, level: string, message: string, fields: string }} Line */
 

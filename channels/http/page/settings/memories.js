@@ -1,8 +1,8 @@
 /** The screen about what is remembered about people: read in pages, deleted one by one. */
-import { confirmDelete } from '../confirm.js';
-import { h } from '../dom.js';
+import { confirmDelete } from '../confirm.ts';
+import { h } from '../dom.ts';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
-import { say, sayParts } from '../texts.js';
+import { say, sayParts } from '../texts.ts';
 
 /** @typedef {{ id: number, userId: string, text: string, session: string, untrusted: boolean, createdAt: string }} Memory */
 

@@ -1,7 +1,7 @@
 /** The screen about the gateway as a whole: its state, its channels, its model. */
 import { row, rows, section } from './parts.js';
 import { modelProblem } from '../failures/model-problem.js';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 
 /** @typedef {import('../../../../src/protocol/gateway-api.ts').HealthReport} HealthReport */
 

@@ -1,13 +1,13 @@
 /** The parts that screens of the settings are made of: sections, rows with buttons, fields, forms and tables. */
-import { h } from '../dom.js';
-import { dayAndClock } from '../texts.js';
-import { timeElement } from '../times.js';
+import { h } from '../dom.ts';
+import { dayAndClock } from '../texts.ts';
+import { timeElement } from '../times.ts';
 
 /**
  * What a screen works with: `ask` calls the API; `act` does something, shows its error, and redraws the screen when it
  * is done; `showError` shows an error and leaves the screen as it is.
  * @typedef {object} ScreenHost
- * @property {import('../api.js').Api['ask']} ask
+ * @property {import('../api.ts').Api['ask']} ask
  * @property {(work: () => Promise<unknown>) => Promise<void>} act
  * @property {(error: unknown) => void} showError
  */

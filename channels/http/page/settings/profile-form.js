@@ -1,13 +1,13 @@
 /** The form of a profile: its prompts, and a field for each value of its `config.json`. */
-import { confirmDelete } from '../confirm.js';
-import { h } from '../dom.js';
+import { confirmDelete } from '../confirm.ts';
+import { h } from '../dom.ts';
 import { fieldsOf } from './config-fields.js';
 import { section } from './parts.js';
-import { kept, say } from '../texts.js';
+import { kept, say } from '../texts.ts';
 import { attempt } from '../failures/in-place.js';
 
 /**
- * @typedef {Omit<import('../../../../src/protocol/agent/profile.ts').ProfileReport, 'schema' | 'errors'> & { schema: import('./config-descriptions.js').Schema, problems: import('../texts.js').TextRef[] }} Report
+ * @typedef {Omit<import('../../../../src/protocol/agent/profile.ts').ProfileReport, 'schema' | 'errors'> & { schema: import('./config-descriptions.js').Schema, problems: import('../texts.ts').TextRef[] }} Report
  * @typedef {{ element: HTMLElement, change: () => Record<string, string | null> }} Prompt
  */
 

@@ -1,8 +1,8 @@
 /** The screen about profiles: what each is for, its model and its tools; new ones, and the form of one. */
-import { h } from '../dom.js';
+import { h } from '../dom.ts';
 import { profileForm } from './profile-form.js';
 import { button, form, labelled, row, rows, section } from './parts.js';
-import { kept, say } from '../texts.js';
+import { kept, say } from '../texts.ts';
 
 /** @typedef {import('../../../../src/protocol/agent/profile.ts').Profile} Profile */
 
@@ -29,7 +29,7 @@ export async function profilesScreen(host) {
 
 /** @param {import('./parts.js').ScreenHost} host */
 async function list(host) {
-  /** @type {{ profiles: Profile[], problems: import('../texts.js').TextRef[] }} */
+  /** @type {{ profiles: Profile[], problems: import('../texts.ts').TextRef[] }} */
   const { profiles, problems } = await host.ask('GET', '/v1/profiles');
   const status = h('p', { class: 'settings-status', role: 'status' }, lastReport);
   lastReport = '';

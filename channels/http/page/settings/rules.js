@@ -1,8 +1,8 @@
 /** The screen about approval rules: the calls that run without a question. */
-import { confirmDelete } from '../confirm.js';
-import { h } from '../dom.js';
+import { confirmDelete } from '../confirm.ts';
+import { h } from '../dom.ts';
 import { button, moment, row, rows, section } from './parts.js';
-import { say, sayParts } from '../texts.js';
+import { say, sayParts } from '../texts.ts';
 
 /** @typedef {{ id: string, session: string, tool: string, args: unknown, createdBy: string, createdName: string | null, createdAt: string, uses: number, usedAt: string | null }} Rule */
 

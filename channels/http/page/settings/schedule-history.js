@@ -1,8 +1,8 @@
 /** The history of a schedule in a dialog: when each run was due, when it began, how it ended, and its trace. */
-import { showTrace } from '../chat/turn/trace-panel.js';
-import { h } from '../dom.js';
+import { showTrace } from '../chat/turn/trace-panel.ts';
+import { h } from '../dom.ts';
 import { button, moment, table } from './parts.js';
-import { dayAndClock, say } from '../texts.js';
+import { dayAndClock, say } from '../texts.ts';
 import { messageOf } from '../failures/in-place.js';
 
 /** @typedef {import('../../wire.ts').WireRun} Run */
@@ -10,7 +10,7 @@ import { messageOf } from '../failures/in-place.js';
 /**
  * Opens the dialog; it is filled when the runs have arrived.
  * @param {import('./parts.js').ScreenHost} host
- * @param {import('../api.js').Schedule} schedule
+ * @param {import('../api.ts').Schedule} schedule
  */
 export async function showHistory(host, { id, task }) {
   const body = h('div', { 'aria-live': 'polite' }, say('page.set.runs_reading'));

@@ -1,11 +1,11 @@
 /** The screen about schedules: add, run, pause, edit, remove. */
-import { askText, confirmDelete } from '../confirm.js';
-import { h } from '../dom.js';
+import { askText, confirmDelete } from '../confirm.ts';
+import { h } from '../dom.ts';
 import { button, choice, form, labelled, moment, row, rows, section } from './parts.js';
 import { showHistory } from './schedule-history.js';
-import { say, sayParts } from '../texts.js';
+import { say, sayParts } from '../texts.ts';
 
-/** @typedef {import('../api.js').Schedule} Schedule */
+/** @typedef {import('../api.ts').Schedule} Schedule */
 
 /** The gateway refuses a longer one. */
 const MAX_TASK_CHARS = 4_000;
@@ -68,7 +68,7 @@ function timeNamed(name) {
 
 /** The form for a new one, in one of the newest chats. @param {import('./parts.js').ScreenHost} host */
 async function newSchedule(host) {
-  /** @type {{ sessions: import('../api.js').Session[] }} */
+  /** @type {{ sessions: import('../api.ts').Session[] }} */
   const { sessions } = await host.ask('GET', '/v1/sessions?limit=100');
   if (sessions.length === 0) return h('p', { class: 'quiet' }, say('page.set.schedule_no_chat'));
   const names = sessions.map(({ key, title }) => [key, title || key]);

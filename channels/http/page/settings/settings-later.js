@@ -10,7 +10,7 @@ export class SettingsLater {
   #wanted;
 
   /**
-   * @param {import('../api.js').Api} api
+   * @param {import('../api.ts').Api} api
    * @param {import('./settings.js').SettingsHost} host
    */
   constructor(api, host) {

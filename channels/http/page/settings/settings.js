@@ -1,5 +1,5 @@
 /** The settings of the gateway, for admin tokens: one screen for each part, by the address (`#settings/tokens`). */
-import { byId, h, icon } from '../dom.js';
+import { byId, h, icon } from '../dom.ts';
 import { accessScreen } from './access.js';
 import { configScreen } from './config.js';
 import { deadLettersScreen } from './dead-letters.js';
@@ -12,7 +12,7 @@ import { schedulesScreen } from './schedules.js';
 import { signInsScreen } from './sign-ins.js';
 import { tokensScreen } from './tokens.js';
 import { usageScreen } from './usage.js';
-import { say } from '../texts.js';
+import { say } from '../texts.ts';
 
 /** @typedef {import('./parts.js').Screen} Screen */
 
@@ -52,7 +52,7 @@ export class Settings {
   #drawings = 0;
 
   /**
-   * @param {import('../api.js').Api} api
+   * @param {import('../api.ts').Api} api
    * @param {SettingsHost} host
    */
   constructor(api, host) {

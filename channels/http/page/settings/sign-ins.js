@@ -1,8 +1,8 @@
 /** The screen about browsers that are signed in by a link: when, last used, and signed out. */
-import { confirmDelete } from '../confirm.js';
-import { h } from '../dom.js';
+import { confirmDelete } from '../confirm.ts';
+import { h } from '../dom.ts';
 import { button, moment, row, rows, section } from './parts.js';
-import { dayAndClock, say, sayParts } from '../texts.js';
+import { dayAndClock, say, sayParts } from '../texts.ts';
 
 /**
  * @typedef {object} SignIn

@@ -1,8 +1,8 @@
 /** The screen about tokens: made, shown once, renamed, given another secret, revoked. */
-import { askText, confirmDelete } from '../confirm.js';
-import { copyButton, h } from '../dom.js';
+import { askText, confirmDelete } from '../confirm.ts';
+import { copyButton, h } from '../dom.ts';
 import { button, form, labelled, moment, row, rows, section } from './parts.js';
-import { say, sayParts } from '../texts.js';
+import { say, sayParts } from '../texts.ts';
 
 /**
  * @typedef {object} Token

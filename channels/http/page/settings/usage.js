@@ -1,7 +1,7 @@
 /** The screen about usage: tokens by day, model, person or channel, as bars next to the table. */
-import { h } from '../dom.js';
+import { h } from '../dom.ts';
 import { choice, form, labelled, section, table } from './parts.js';
-import { money, number, say } from '../texts.js';
+import { money, number, say } from '../texts.ts';
 
 /** @typedef {import('../../../../src/protocol/agent/usage.ts').UsageReport} Report */
 

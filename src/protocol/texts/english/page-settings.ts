@@ -148,7 +148,8 @@ export const pageSettings = {
     other: 'Sign out all {count} other browsers?',
   },
   'page.set.sign_out_all': 'Sign out all others',
-  'page.set.sign_ins_tokens': 'Browsers that signed in with a token are listed under Tokens.',
+  'page.set.sign_ins_tokens':
+    'With the rights of an admin, a sign-in ends after 3 days without use. Browsers that signed in with a token are listed under Tokens.',
   'page.set.signed_in': 'Signed-in browsers',
   'page.set.no_sign_ins': 'No browsers are signed in with a link.',
   'page.set.a_browser': 'A browser',

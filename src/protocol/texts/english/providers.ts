@@ -125,6 +125,7 @@ export const fileProblems = {
   'problem.at': '{place}: {what}',
   'problem.file': 'the file',
   'problem.unknown_field': 'there is no such field',
+  'problem.misspelt_field': 'there is no such field; did you mean {field}?',
   'problem.kind': 'must be {kind}',
   'problem.kind.text': 'text',
   'problem.kind.number': 'a number',
@@ -308,6 +309,7 @@ export const trace = {
   'trace.note_plan_completed': 'the plan was completed',
   'trace.note_plan_paused': 'the plan was paused',
   'trace.note_plan_resumed': 'the plan was resumed',
+  'trace.note_plan_ignored': 'the plan was not followed',
   'trace.note_plan_cancelled': 'the plan was cancelled',
   'trace.note_agent_stuck': 'the step makes no progress',
 } as const;

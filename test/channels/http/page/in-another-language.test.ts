@@ -7,7 +7,7 @@ import { ENGLISH } from '../../../../src/protocol/texts/english.ts';
 import GERMAN from '../../../../src/settings/languages/de.json' with { type: 'json' };
 import { plan } from '../../../fakes/gateway/shown-plans.ts';
 import { objections } from './browser/axe.ts';
-import { WAIT } from './browser/browser.ts';
+import { chooseFromAccount, WAIT } from './browser/browser.ts';
 import { describePageOnFakeGateway, TOKEN } from './browser/describe-page.ts';
 
 const GERMAN_BROWSER = { locale: 'de-AT' };
@@ -91,7 +91,7 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     expect(await objections(tab.page)).toEqual([]);
     expect(await englishShown()).toEqual([]);
 
-    await tab.page.getByRole('button', { name: 'Tasten' }).click();
+    await chooseFromAccount(tab.page, 'show-keys');
     await tab.page.getByText('eine neue Zeile beginnen').waitFor();
     await tab.page.keyboard.press('Escape');
     await tab.page.evaluate(() => (location.hash = '#settings/tokens'));
@@ -103,7 +103,8 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
   it('switches as soon as another language is chosen, and keeps the draft', async () => {
     await tab.open(fixture.api.url, GERMAN_BROWSER);
     await signIn();
-    const choice = tab.page.getByLabel('Sprache dieser Seite');
+    await tab.page.getByRole('button', { name: 'Konto' }).click();
+    const choice = tab.page.getByLabel('Sprache');
     await vi.waitFor(
       async () =>
         expect(await choice.locator('option').allInnerTexts()).toEqual(['Automatisch', 'English', 'Deutsch']),
@@ -114,7 +115,8 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     await tab.page.getByRole('button', { name: 'New chat' }).waitFor();
     expect(await tab.page.locator('#draft').inputValue()).toBe('half a sentence');
     expect(await tab.page.locator('html').getAttribute('lang')).toBe('en');
-    const back = tab.page.getByLabel('Language of this page');
+    await tab.page.getByRole('button', { name: 'Account' }).click();
+    const back = tab.page.getByLabel('Language');
     await vi.waitFor(async () => expect(await back.inputValue()).toBe('en'), WAIT);
     await back.selectOption({ label: 'Automatic' });
     await tab.page.getByRole('button', { name: 'Neuer Chat' }).waitFor();

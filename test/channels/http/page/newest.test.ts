@@ -1,6 +1,6 @@
 /** Overlapping requests of the page: what may be shown of them. */
 import { expect, it } from 'vitest';
-import { NewestAnswer } from '../../../../channels/http/page/newest.js';
+import { NewestAnswer } from '../../../../channels/http/page/newest.ts';
 
 it('never shows an answer over that of a later request, and does not delay one that arrives first', () => {
   const newest = new NewestAnswer();

@@ -34,6 +34,19 @@ function literalsIn(node: Node | null | undefined): string[] {
 function shownBy(node: Node): string[] {
   if (node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'h')
     return node.arguments.slice(2).flatMap((child) => literalsIn(child as Node));
+  if (node.type === 'JSXElement' || node.type === 'JSXFragment')
+    return node.children.flatMap((child) =>
+      child.type === 'JSXExpressionContainer'
+        ? literalsIn(child.expression)
+        : child.type === 'JSXText'
+          ? [child.value]
+          : [],
+    );
+  if (node.type === 'JSXAttribute') {
+    const { name, value } = node;
+    const shown = value?.type === 'JSXExpressionContainer' ? value.expression : value;
+    return name.type === 'JSXIdentifier' && SAYING.has(name.name) ? literalsIn(shown) : [];
+  }
   if (node.type === 'ObjectProperty') {
     const name = node.key.type === 'StringLiteral' ? node.key.value : 'name' in node.key ? node.key.name : '';
     return typeof name === 'string' && SAYING.has(name) ? literalsIn(node.value) : [];
@@ -48,14 +61,17 @@ function shownBy(node: Node): string[] {
 /** Texts that a script shows and no table has. */
 function textsIn(code: string): string[] {
   const found: string[] = [];
-  traverseFast(parse(code, { sourceType: 'module', createImportExpressions: true }), (node) => {
-    found.push(...shownBy(node).filter((text) => WORD.test(text)));
-  });
+  traverseFast(
+    parse(code, { sourceType: 'module', createImportExpressions: true, plugins: ['typescript', 'jsx'] }),
+    (node) => {
+      found.push(...shownBy(node).filter((text) => WORD.test(text)));
+    },
+  );
   return found;
 }
 
 describe('the scripts of the page', () => {
-  const scripts = readSources(['channels/http/page']).filter(({ path }) => path.endsWith('.js'));
+  const scripts = readSources(['channels/http/page']).filter(({ path }) => !path.endsWith('.d.ts'));
 
   it('show no texts of their own', () => {
     expect(scripts.length).toBeGreaterThan(50);
@@ -65,7 +81,7 @@ describe('the scripts of the page', () => {
 
   it('write times and numbers in the language of the page, which one module knows', () => {
     const strays = scripts.filter(
-      ({ path, text }) => !path.endsWith('/texts.js') && /\.toLocale(?!Lower|Upper)/.test(text),
+      ({ path, text }) => !/\/texts\.(js|ts)$/.test(path) && /\.toLocale(?!Lower|Upper)/.test(text),
     );
     expect(strays.map(({ path }) => path)).toEqual([]);
   });
@@ -77,5 +93,8 @@ describe('the scripts of the page', () => {
     expect(textsIn("field.textContent = count + ' left'; h('p', { class: 'quiet row' }, `${1} kB`)")).toEqual(
       [' left'],
     );
+    expect(
+      textsIn("<p class='quiet row' title='Go on'>Parley {say('page.close')} is {isOpen ? 'open' : ''}</p>"),
+    ).toEqual([' is ', 'open', 'Go on']);
   });
 });

@@ -1,6 +1,6 @@
 /** The page in a real browser: signing in, following an answer as it grows, and hostile texts. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { signIn, WAIT, write } from './browser/browser.ts';
+import { chooseFromAccount, signIn, WAIT, write } from './browser/browser.ts';
 import { describePageOnFakeGateway, TOKEN } from './browser/describe-page.ts';
 
 describePageOnFakeGateway('the page', (tab, fixture) => {
@@ -23,7 +23,7 @@ describePageOnFakeGateway('the page', (tab, fixture) => {
       await tab.page.getByLabel('Keep me signed in').check();
       await signIn(tab.page, TOKEN);
       expect(await tab.page.evaluate(() => localStorage.length)).toBe(1);
-      await tab.page.getByRole('button', { name: 'Sign out' }).click();
+      await chooseFromAccount(tab.page, 'sign-out');
       await tab.page.getByLabel('Token').waitFor();
       expect(await tab.page.evaluate(() => [localStorage.length, sessionStorage.length])).toEqual([0, 0]);
     });

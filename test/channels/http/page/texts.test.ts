@@ -8,7 +8,7 @@ import {
   refusal,
   sayFrom,
   sayParts,
-} from '../../../../channels/http/page/texts.js';
+} from '../../../../channels/http/page/texts.ts';
 import { ENGLISH } from '../../../../src/protocol/texts/english.ts';
 import GERMAN from '../../../../src/settings/languages/de.json' with { type: 'json' };
 import { PARLEY } from '../../../../src/protocol/texts/parley.ts';

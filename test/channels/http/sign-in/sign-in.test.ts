@@ -1,6 +1,6 @@
 /** Signing in with a link, as the user sees it in the browser. */
 import { expect, it, vi } from 'vitest';
-import { WAIT } from '../page/browser/browser.ts';
+import { chooseFromAccount, WAIT } from '../page/browser/browser.ts';
 import { describePageOnFakeGateway } from '../page/browser/describe-page.ts';
 
 describePageOnFakeGateway('a link that signs in', (tab, fixture) => {
@@ -22,7 +22,7 @@ describePageOnFakeGateway('a link that signs in', (tab, fixture) => {
     expect(await page.evaluate(() => document.cookie)).toBe('');
     await page.reload();
     await page.locator('#app').waitFor({ state: 'visible' });
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await chooseFromAccount(page, 'sign-out');
     await page.getByLabel('Token').waitFor({ state: 'visible' });
     await vi.waitFor(() => expect(ended).toEqual(['secret-of-the-cookie']), WAIT);
   });

@@ -1,19 +1,19 @@
 /** One question about a tool call: what would run, with which files, and the buttons that decide it. */
-import { ApiError } from '../../api.js';
-import { h } from '../../dom.js';
+import { ApiError } from '../../api.ts';
+import { h } from '../../dom.ts';
 import { callArguments, visible } from './call-arguments.js';
-import { nearTime, say, sayParts } from '../../texts.js';
-import { timeElement } from '../../times.js';
+import { nearTime, say, sayParts } from '../../texts.ts';
+import { timeElement } from '../../times.ts';
 import { messageOf } from '../../failures/in-place.js';
 
-/** @typedef {import('../../api.js').Approval} Approval */
+/** @typedef {import('../../api.ts').Approval} Approval */
 
 /** The gateway refuses a longer one. */
 const MAX_REASON_CHARS = 500;
 
 /**
  * The card of a question, with buttons for those who may decide.
- * @param {import('../../api.js').Api} api
+ * @param {import('../../api.ts').Api} api
  * @param {Approval} approval
  * @param {boolean} mayDecide
  * @param {(note?: string) => Promise<void>} finish called once it is decided, here or elsewhere, with a note to show, if any
@@ -32,7 +32,7 @@ export function approvalCard(api, approval, mayDecide, finish) {
     button('deny', { class: 'danger', onclick: deny }),
   ];
   /**
-   * @param {import('../../api.js').ApprovalDecision} decision
+   * @param {import('../../api.ts').ApprovalDecision} decision
    * @param {{ reason?: string, always?: boolean }} [detail]
    */
   const decide = async (decision, detail = {}) => {

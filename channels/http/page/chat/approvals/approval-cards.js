@@ -1,10 +1,10 @@
 /** The pending approvals of the open chat: a card with buttons for each. */
 import { approvalCard } from './approval-card.js';
-import { byId } from '../../dom.js';
-import { NewestAnswer } from '../../newest.js';
+import { byId } from '../../dom.ts';
+import { NewestAnswer } from '../../newest.ts';
 
 /** @typedef {import('../../../../../src/protocol/event.ts').AgentEvent} AgentEvent */
-/** @typedef {import('../../api.js').Approval} Approval */
+/** @typedef {import('../../api.ts').Approval} Approval */
 
 /** The cards, always as the gateway lists them: a reload or another device shows the same. */
 export class ApprovalCards {
@@ -18,7 +18,7 @@ export class ApprovalCards {
   #newest = new NewestAnswer();
 
   /**
-   * @param {import('../../api.js').Api} api
+   * @param {import('../../api.ts').Api} api
    * @param {(error: unknown) => void} showError
    * @param {(approvals: Approval[]) => void} showPlanApprovals receives the approvals of plans, which are shown in their panels
    */

@@ -2,11 +2,11 @@
  * The arguments of a call as a person reads them: a command as code, a file with its path and what changes in it, anything else
  * by its name. Nothing is left out: what is approved can be read whole.
  */
-import { h } from '../../dom.js';
-import { say } from '../../texts.js';
+import { h } from '../../dom.ts';
+import { say } from '../../texts.ts';
 import { lineDiff } from './line-diff.js';
 
-/** @typedef {import('../../api.js').Approval} Approval */
+/** @typedef {import('../../api.ts').Approval} Approval */
 
 /** Longest text that is shown at once, in UTF-16 units, and most lines; the rest is one press away. */
 const MAX_SHOWN_CHARS = 4_000;

@@ -75,6 +75,12 @@ export async function signIn(page: Page, token: string): Promise<void> {
   await page.locator('#app').waitFor({ state: 'visible' });
 }
 
+/** Chooses from the account menu, by the id of the item: `sign-out`. */
+export async function chooseFromAccount(page: Page, item: string): Promise<void> {
+  await page.locator('#sidebar-foot .menu-opener').click();
+  await page.locator(`#${item}`).click();
+}
+
 /** Writes a message and sends it with Enter. */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message', { exact: true }).fill(text);

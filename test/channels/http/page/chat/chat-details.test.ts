@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it, vi } from 'vitest';
 import { objections } from '../browser/axe.ts';
-import { WAIT } from '../browser/browser.ts';
+import { chooseFromAccount, WAIT } from '../browser/browser.ts';
 import { ADMIN } from '../../../../fakes/gateway/gateway-api.ts';
 import { describePageOnFakeGateway, type PageFixture } from '../browser/describe-page.ts';
 
@@ -113,7 +113,7 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
       deleteMemory: async (_caller, id) => forgotten.push(id) > 0,
     };
     const page = await fixture.open();
-    await page.getByRole('button', { name: 'Memory' }).click();
+    await chooseFromAccount(page, 'open-memory');
     const dialog = page.getByRole('dialog', { name: 'What is remembered about you' });
     await dialog.getByText('Likes <b>tea</b>').waitFor();
     await dialog.getByText('unverified').waitFor();

@@ -3,10 +3,10 @@
  * it is.
  */
 import { describe, expect, it } from 'vitest';
-import type { Inline } from '../../../../../channels/http/page/markdown/nodes.d.ts';
-import { GrowingDocument, parseDocument } from '../../../../../channels/http/page/markdown/document.js';
-import { parseInline } from '../../../../../channels/http/page/markdown/inline.js';
-import { inlineText } from '../../../../../channels/http/page/markdown/plain-text.js';
+import type { Inline } from '../../../../../channels/http/page/markdown/nodes.ts';
+import { GrowingDocument, parseDocument } from '../../../../../channels/http/page/markdown/document.ts';
+import { parseInline } from '../../../../../channels/http/page/markdown/inline.ts';
+import { inlineText } from '../../../../../channels/http/page/markdown/plain-text.ts';
 import { answers, inBites } from '../../../../corpora/answers.ts';
 
 const beginningsOf = (text: string): string[] =>

@@ -1,11 +1,11 @@
 /** The page's Markdown parser without a browser: its results, its speed on any text, and the safety of links. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_DEPTH } from '../../../../../channels/http/page/markdown/block-reader.js';
-import { parseBlocks } from '../../../../../channels/http/page/markdown/blocks.js';
-import { MAX_NESTED } from '../../../../../channels/http/page/markdown/emphasis.js';
-import { parseInline } from '../../../../../channels/http/page/markdown/inline.js';
-import { MAX_TARGET, safeHref } from '../../../../../channels/http/page/markdown/links.js';
+import { MAX_DEPTH } from '../../../../../channels/http/page/markdown/block-reader.ts';
+import { parseBlocks } from '../../../../../channels/http/page/markdown/blocks.ts';
+import { MAX_NESTED } from '../../../../../channels/http/page/markdown/emphasis.ts';
+import { parseInline } from '../../../../../channels/http/page/markdown/inline.ts';
+import { MAX_TARGET, safeHref } from '../../../../../channels/http/page/markdown/links.ts';
 import { HOSTILE_TEXTS, markdownish } from '../../../../contracts/hostile-texts.ts';
 
 /** Longest time on 64 KiB, in milliseconds. */

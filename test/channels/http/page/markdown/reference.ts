@@ -6,7 +6,7 @@ import type { Link, Nodes, Root } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toString } from 'mdast-util-to-string';
-import { safeHref } from '../../../../../channels/http/page/markdown/links.js';
+import { safeHref } from '../../../../../channels/http/page/markdown/links.ts';
 import { dialectOf } from '../../../../../src/lib/markdown/dialect.ts';
 import { readTags } from '../../../../../src/lib/markdown/markdown.ts';
 

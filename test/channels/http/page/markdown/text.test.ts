@@ -8,12 +8,12 @@ import {
   LANGUAGES,
   languageOf,
   MAX_COLOURED,
-} from '../../../../../channels/http/page/markdown/code-colours.js';
+} from '../../../../../channels/http/page/markdown/code-colours.ts';
 import {
   isLong,
   MAX_SHOWN_CHARS,
   MAX_SHOWN_LINES,
-} from '../../../../../channels/http/page/chat/turn/long-text.js';
+} from '../../../../../channels/http/page/chat/turn/long-text.ts';
 import { WAIT, write } from '../browser/browser.ts';
 import { describePageOnFakeGateway, PHONE } from '../browser/describe-page.ts';
 

@@ -1,9 +1,9 @@
 /** The trees of the two Markdown parsers in one normal form. */
 import type { Nodes, RootContent } from 'mdast';
-import { parseBlocks } from '../../../../../channels/http/page/markdown/blocks.js';
-import type { BlockBody, Inline } from '../../../../../channels/http/page/markdown/nodes.d.ts';
-import { parseInline } from '../../../../../channels/http/page/markdown/inline.js';
-import { readPath, safeHref } from '../../../../../channels/http/page/markdown/links.js';
+import { parseBlocks } from '../../../../../channels/http/page/markdown/blocks.ts';
+import type { BlockBody, Inline } from '../../../../../channels/http/page/markdown/nodes.ts';
+import { parseInline } from '../../../../../channels/http/page/markdown/inline.ts';
+import { readPath, safeHref } from '../../../../../channels/http/page/markdown/links.ts';
 import { parseMarkdown } from '../../../../../src/lib/markdown/markdown.ts';
 import { referenceRoot } from './reference.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Locator } from 'playwright-core';
 import { goToScreen, openFurnishedGateway } from '../../../../flows/operator/settings-setup.ts';
 import { type GatewayFixture, OWNER } from '../../../../flows/setup.ts';
-import { write } from '../browser/browser.ts';
+import { chooseFromAccount, write } from '../browser/browser.ts';
 import { describePage, type OpenOptions, PHONE } from '../browser/describe-page.ts';
 
 const SCREENS: [string, OpenOptions][] = [
@@ -61,7 +61,7 @@ describePage('the layout', (tab) => {
 
   it('closes every dialog with a button at its end', async () => {
     const page = await tab.open(`${fixture.gateway.url}/#http:plans`, { token: OWNER });
-    await page.getByRole('button', { name: 'Memory' }).click();
+    await chooseFromAccount(page, 'open-memory');
     const dialog = page.getByRole('dialog');
     const [box, close] = await Promise.all(
       [dialog, dialog.getByRole('button', { name: 'Close' })].map((place) => place.boundingBox()),

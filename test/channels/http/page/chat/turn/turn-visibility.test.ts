@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type TurnMarks,
   turnVisibilities,
-} from '../../../../../../channels/http/page/chat/turn/turn-visibility.js';
+} from '../../../../../../channels/http/page/chat/turn/turn-visibility.ts';
 
 const question: TurnMarks = { turnId: 'a', questionLeftOut: false };
 const answer = (turnId: string, nth: number, count: number, answerLeftOut: boolean): TurnMarks => ({

@@ -1,0 +1,80 @@
+/**
+ * The plans of the open chat: what their buttons do, what they wait for, and the newest one as it is stored.
+ */
+import type { Approval, Api } from '../api.ts';
+import type { TurnView } from './turn/turn-view.ts';
+import type { PlanHost } from '../plan/plan-view.js';
+import { isOpenPlan } from '../../../../src/protocol/isomorphic/plan-reducer.js';
+
+/** Most reads of a plan in a row: it is read again when events changed it in the meantime. */
+const MAX_PLAN_READS = 3;
+
+/** The turns that have the plans. */
+interface PlanTurns {
+  turns: () => TurnView[];
+  known: (turnId: string) => TurnView | undefined;
+  /** Makes the turn if there is none yet. */
+  turnOf: (turnId: string) => TurnView;
+  place: (turn: TurnView) => void;
+  /** Aborted when another chat is opened. */
+  signal: AbortSignal;
+}
+
+/** The plans of one chat. */
+export class ChatPlans {
+  #api;
+  #key;
+  #turns;
+  /** Approvals that plans wait for, by the plan's id. */
+  #approvals: Map<string, Approval> = new Map();
+  /** What the panels of plans work with. */
+  host: PlanHost;
+
+  constructor(api: Api, key: string, turns: PlanTurns) {
+    this.#api = api;
+    this.#key = key;
+    this.#turns = turns;
+    this.host = {
+      act: (planId, action, stepId) => api.actOnPlan(planId, action, stepId),
+      start: (planId, request) => api.runPlan(planId, request),
+      change: (planId, version, edits) => api.changePlan(planId, version, edits),
+      approvalOf: (planId) => this.#approvals.get(planId),
+    };
+  }
+
+  /** Loads the newest plan; `mayLackEvents` when events of it may have been lost. */
+  async load(mayLackEvents: boolean) {
+    const { turns, known: knownTurn, turnOf, place, signal } = this.#turns;
+    const eventCount = () => turns().reduce((sum, turn) => sum + turn.planEventCount, 0);
+    for (let reads = 1; ; reads += 1) {
+      const before = eventCount();
+      const { plan, turnId } = await this.#api.plan(this.#key);
+      if (plan === null || turnId === null || signal.aborted) return;
+      // Events that came while it was read may be newer than what was read: if they keep coming, they win.
+      if (eventCount() !== before) {
+        if (reads < MAX_PLAN_READS) continue;
+        return;
+      }
+      // The turn of an open plan is shown, however many messages wait behind it.
+      const turn = knownTurn(turnId) ?? (isOpenPlan(plan) ? turnOf(turnId) : undefined);
+      if (turn === undefined) return;
+      turn.setPlanState(plan, mayLackEvents);
+      place(turn);
+      return;
+    }
+  }
+
+  /** Loads the plan without waiting; if that fails, the next event or refresh brings it. */
+  loadQuietly() {
+    void this.load(true).catch(() => undefined);
+  }
+
+  /** Sets the approvals that plans of this chat wait for; their panels show them. */
+  setApprovals(approvals: Approval[]) {
+    this.#approvals = new Map(approvals.map((approval) => [approval.plan?.id ?? '', approval]));
+    const turns = this.#turns.turns();
+    for (const turn of turns) turn.redrawPlan();
+    const planIds = turns.map(({ planId }) => planId);
+    if (approvals.some(({ plan }) => !planIds.includes(plan?.id))) this.loadQuietly();
+  }
+}

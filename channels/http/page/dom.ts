@@ -1,0 +1,62 @@
+/** Functions that build elements: every text becomes a text node, never markup. */
+import { say } from './texts.ts';
+
+/**
+ * Builds an element. `props` are attributes; a function named `on…` becomes a listener; `undefined` and `false` leave
+ * an attribute out. Children may be strings.
+ */
+export function h<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  props: Record<string, string | number | boolean | undefined | ((event: Event) => void)> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+/** The page's element with this id. Throws when there is none of that kind. */
+export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
+  const element = document.getElementById(id);
+  if (!(element instanceof kind)) throw new Error(`The page has no ${kind.name} with the id ${id}.`);
+  return element;
+}
+
+/** A line icon from its path. */
+export function icon(path: string) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('aria-hidden', 'true');
+  const line = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  line.setAttribute('d', path);
+  svg.append(line);
+  return svg;
+}
+
+/** The last line of a dialog: the button that closes it. */
+export function closeLine(close: () => void) {
+  const button = h('button', { type: 'button', onclick: close }, say('page.close'));
+  return h('div', { class: 'confirm-buttons' }, button);
+}
+
+/** A button that copies a text and confirms it. */
+export function copyButton(text: () => string, label: string) {
+  const button = h('button', { type: 'button', class: 'copy', 'aria-label': label }, say('page.copy'));
+  button.addEventListener('click', () => {
+    navigator.clipboard.writeText(text()).then(
+      () => flash(button, say('page.copied')),
+      () => flash(button, say('page.copy.refused')),
+    );
+  });
+  return button;
+}
+
+function flash(button: HTMLElement, word: string) {
+  button.textContent = word;
+  setTimeout(() => (button.textContent = say('page.copy')), 1_600);
+}

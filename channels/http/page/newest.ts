@@ -1,0 +1,22 @@
+/** Keeps the answers to repeated requests in order. */
+
+/**
+ * Requests for the same thing may overlap: an answer is not shown over that of a later request. An answer that comes
+ * first is shown, so that requests that never end do not keep it away.
+ */
+export class NewestAnswer {
+  #begun = 0;
+  #shown = 0;
+
+  /**
+   * Call it before a request. The function that it returns says whether the answer may be shown, when it is there.
+   */
+  begin() {
+    const request = (this.#begun += 1);
+    return () => {
+      if (request < this.#shown) return false;
+      this.#shown = request;
+      return true;
+    };
+  }
+}

@@ -1,0 +1,45 @@
+/** The one dialog of the page: a native `dialog` that is there while it is open. */
+import { type ComponentChildren, type JSX, render } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { say } from '../texts.ts';
+
+interface DialogProps {
+  id?: string;
+  class?: string;
+  title: string;
+  /** Called when the dialog was closed, by its buttons or with Escape. */
+  close: () => void;
+  /** The buttons of its last line; without them, one that closes it. */
+  buttons?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A modal dialog with a title and a row of buttons. */
+export function Dialog({ id, class: kind = '', title, close, buttons, children }: DialogProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} id={id} class={`confirm ${kind}`} aria-label={title} onClose={close}>
+      <h2>{title}</h2>
+      {children}
+      <div class="confirm-buttons">
+        {buttons ?? (
+          <button type="button" onClick={() => dialog.current?.close()}>
+            {say('page.close')}
+          </button>
+        )}
+      </div>
+    </dialog>
+  );
+}
+
+/** Shows a dialog until it calls `close`. */
+export function showDialog(dialogOf: (close: () => void) => JSX.Element): void {
+  const place = document.createElement('div');
+  document.body.append(place);
+  const close = (): void => {
+    render(null, place);
+    place.remove();
+  };
+  render(dialogOf(close), place);
+}
