@@ -2376,6 +2376,7 @@ export interface Api {
     body: {
       content: string;
       files?: string[];
+      voice?: boolean;
       quoted?: {
         text: string;
         author?: string;
