@@ -102,24 +102,17 @@ async function openModules(
 
 /** What exists before the modules. */
 class Foundations {
-  readonly settings: settingFiles.LiveSettings<Config>;
-  readonly store: HomeStore;
-  readonly options: GatewayOptions & { redact: ops.Redactor };
-  readonly log: Log;
-  readonly loop: LoopMonitor;
-  readonly fanout: Fanout | undefined;
-  readonly telemetry: Telemetry;
-  readonly servers: providers.ModelServers;
+  declare readonly settings: settingFiles.LiveSettings<Config>;
+  declare readonly store: HomeStore;
+  declare readonly options: GatewayOptions & { redact: ops.Redactor };
+  declare readonly log: Log;
+  declare readonly loop: LoopMonitor;
+  declare readonly fanout: Fanout | undefined;
+  declare readonly telemetry: Telemetry;
+  declare readonly servers: providers.ModelServers;
 
   constructor(parts: Foundations) {
-    this.settings = parts.settings;
-    this.store = parts.store;
-    this.options = parts.options;
-    this.log = parts.log;
-    this.loop = parts.loop;
-    this.fanout = parts.fanout;
-    this.telemetry = parts.telemetry;
-    this.servers = parts.servers;
+    Object.assign(this, parts);
   }
 }
 

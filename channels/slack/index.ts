@@ -48,8 +48,7 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
   const { token, appToken, apiRoot } = config;
   if (appToken === undefined) throw new ConfigError('bad_config', NO_APP_TOKEN);
   const timing = { ...TIMING, ...waits };
-  const { epochNow, monotonicMs } = timing;
-  const { log, languages } = deps;
+  const [{ epochNow, monotonicMs }, { log, languages }] = [timing, deps];
   const api = new SlackApi(token, apiRoot, monotonicMs);
   const appApi = new SlackApi(appToken, apiRoot, monotonicMs);
   const files = new Files(api, token, apiRoot, log, timing.silenceMs);
@@ -57,7 +56,7 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
   const status = new Status(api, log, epochNow, languages);
   const reactions = questionReactions(api, monotonicMs);
   const clock = new SharedClock(timing);
-  const receivingTiming = { ...timing, epochNow: clock.epochNow };
+  const shared = { ...timing, epochNow: clock.epochNow };
   const people = new People(api, log, epochNow);
   const parts = { ...deps, api, appApi, apiRoot, sending, people, status, reactions, clock };
   let receiving: Receiving | undefined;
@@ -73,7 +72,7 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
     },
     start: async (receive) => {
       await receiving?.stop();
-      receiving = new Receiving({ ...parts, timing: receivingTiming, self: await knownSelf(), receive });
+      receiving = new Receiving({ ...parts, timing: shared, self: await knownSelf(), receive });
       await receiving.start();
     },
     stop: async () => await receiving?.stop(),

@@ -86,8 +86,7 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   const entities = message.entities ?? message.caption_entities ?? [];
   const place = chat.type === 'private' ? 'private' : 'group';
   const { content, isCalled } = withoutBotName(markedText(text, entities), entities, bot);
-  const [, command] = /^\/([a-z0-9_]+)(?:\s|$)/i.exec(content) ?? [];
-  const isCommand = command !== undefined && bot.commands.has(command.toLowerCase());
+  const isCommand = bot.commands.has(commandOf(content));
   if (edited && (isCommand || (message.text ?? message.caption) === undefined))
     return ignored('an edit of no question');
   if (guest && isCommand) return ignored('a command to a guest');
@@ -118,6 +117,11 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
       ...(guest && elsewhere(`guest${chat.id}`, from.id, guestMessage(guest.guest_query_id))),
     },
   };
+}
+
+/** The name of the command with which a text begins, in lower case; '' without one. */
+function commandOf(content: string): string {
+  return /^\/([a-z0-9_]+)(?:\s|$)/i.exec(content)?.[1]?.toLowerCase() ?? '';
 }
 
 /** What a question in a chat where the bot is no member has in place of that: the asker's private chat, and a thread of its own. */
