@@ -434,6 +434,7 @@ describe('an account', () => {
     expect(setup.server.screen(plain)).toEqual(['hello Ben']);
     expectUnseen('secret');
     await ada.says(room, 'are you there?');
-    await vi.waitFor(() => expect(setup.server.screen(room).join()).toContain('log me in again'), WAIT);
+    await vi.waitFor(() => expect(setup.server.screen(room).join()).toContain('new login'), WAIT);
+    expect(setup.channel.health()).toMatchObject({ state: 'degraded', detail: { key: 'health.keys' } });
   });
 });
