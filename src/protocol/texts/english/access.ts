@@ -277,7 +277,7 @@ export const channels = {
   'form.close': 'Cancel',
   'thread.unnamed': 'Question',
   'room.unread':
-    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, my owner can find out with “parley doctor” and “parley status” whether your app sends keys only to verified devices, or I need a new login.',
+    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, your app sends keys only to verified devices, or I need a new login: the person who runs me can find out.',
 } as const;
 
 /*** What is wrong with a channel, and what helps: the details of its health. */
