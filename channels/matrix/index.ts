@@ -99,7 +99,7 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
     },
     health: () => {
       const health = receiving?.health ?? { state: 'off' };
-      return health.state === 'off' ? health : (client.health ?? health);
+      return health.state === 'off' ? health : (client.health ?? encryption.health ?? health);
     },
   };
 }

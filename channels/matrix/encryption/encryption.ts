@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import type { KeyStore } from '../../../src/protocol/channel.ts';
 import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
 import type { Log } from '../../../src/protocol/log.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
 import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { CLIENT, errcodeOf, type MatrixClient, pathOf } from '../client.ts';
@@ -40,6 +42,8 @@ export class Encryption {
   /** There is an encrypted room, or was one before. */
   #isWanted = false;
   #counts = '';
+  /** What the operator should know; undefined while all is well, or nothing is encrypted. */
+  health: ChannelHealth | undefined;
   /** A sync reports changes of rooms, so that they need not be read again for each message. */
   follows = false;
   /** Called when keys of rooms arrive. */
@@ -145,9 +149,12 @@ export class Encryption {
   async #unlessUnavailable(work: Promise<unknown>): Promise<void> {
     try {
       await work;
+      this.health = undefined;
     } catch (error) {
       if (!(error instanceof GatewayError) || error.retryable) throw error;
       this.#parts.log.error({ err: error }, 'matrix_encryption_unavailable');
+      const detail = textRef('health.keys', { network: 'Matrix', variable: 'MATRIX_TOKEN' });
+      this.health = { state: 'degraded', detail };
     }
   }
 

@@ -277,7 +277,7 @@ export const channels = {
   'form.close': 'Cancel',
   'thread.unnamed': 'Question',
   'room.unread':
-    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, your app may send keys only to verified devices, or my owner has to log me in again: “parley doctor” tells which.',
+    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, your app sends keys only to verified devices, or I need a new login: the person who runs me can find out.',
 } as const;
 
 /*** What is wrong with a channel, and what helps: the details of its health. */
@@ -338,6 +338,8 @@ export const channelHealth = {
   'health.wait': '{network} asks for a pause of {ms} ms.',
   'health.login_token':
     'The {network} homeserver refused the access token: log the bot in again, set {variable} to the new token, and restart.',
+  'health.keys':
+    '{network}: the bot has no keys for encrypted rooms. Log the bot in again, set {variable} to the new token, and restart.',
   'health.server_calls': 'The {network} homeserver ({variable}) does not answer; retrying.',
   'health.server_sync': 'The {network} homeserver did not answer a sync; retrying.',
   'health.chat_token':
