@@ -41,7 +41,9 @@ export type Emit = (event: EventBody) => void;
 export interface AgentLimits {
   /** Longest silence before a model's first chunk (N-61, `LLM_STREAM_FIRST_CHUNK_TIMEOUT`). */
   firstChunkMs: number;
-  /** The same for a call that waits in a queue first. */
+  /** Silence before the first chunk after which the user hears, once in a turn, that the model has not begun. */
+  slowMs: number;
+  /** The same as `firstChunkMs` for a call that waits in a queue first. */
   queuedMs: number;
   /** Longest silence between two chunks (N-62, `LLM_STREAM_CHUNK_TIMEOUT`). */
   chunkMs: number;
@@ -66,6 +68,7 @@ export interface AgentLimits {
 
 export const DEFAULT_LIMITS: AgentLimits = {
   firstChunkMs: 120_000,
+  slowMs: 20_000,
   queuedMs: 15 * 60_000,
   chunkMs: 60_000,
   toolMs: 60_000,

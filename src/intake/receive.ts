@@ -19,6 +19,7 @@ import { answerByReply, createQuestionButtons } from './surfaces/answers.ts';
 import { type CommandReader, readCommands } from './commands.ts';
 import type { IntakeContext } from './context.ts';
 import {
+  createAgentButtons,
   createAnswerButtons,
   createAskAgain,
   handleEditOrReaction,
@@ -48,6 +49,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     createQuestionButtons(context.approvals, context.store.chatSettings),
     createAskAgain(context),
     createAnswerButtons(context),
+    createAgentButtons(context),
     createPlanButtons(context),
     createLinkButtons(context),
   ];

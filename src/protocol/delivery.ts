@@ -15,11 +15,17 @@ export type StreamMode = (typeof STREAM_MODES)[number];
 /** The name under which the mode of a chat is stored (`ChatSettingStore`). */
 export const STREAM_SETTING = 'stream';
 
+/** The name under which a chat's wish to see the model's thinking is stored. */
+export const THINKING_SETTING = 'thinking';
+/** Longest thinking that is folded into an answer, in UTF-16 units. */
+export const MAX_FOLDED_THINKING = 1_000;
 /** The name under which a chat has stored whether it wants rich messages: `on` or `off`; a channel with `renderWhole` reads it. */
 export const RICH_SETTING = 'rich';
 
 /** How the answers of chats appear. No method rejects. */
 export interface StreamModes {
+  /** Whether the chat at an address wants to see the model's thinking; false while that is unknown. */
+  showsThinking(address: Address): Promise<boolean>;
   /** The mode of the chat at an address; `edit` while that is unknown. */
   modeOf(address: Address): Promise<StreamMode>;
   /** The platform has refused a draft there: answers grow in messages for a day. */
@@ -74,9 +80,40 @@ export interface LiveTurn {
   shownOn(): readonly Pick<OtherSurface, 'address' | 'userId'>[];
 }
 
-/** Shows a turn's events as a live message. Channels without `edit` get typing only. Never throws. */
+/** A background subagent, as its card shows it. */
+export interface AgentCard {
+  agentId: string;
+  address: Address;
+  profileId: string;
+  task: string;
+  /** Of the person whose turn spawned it; absent = English. */
+  language?: string | undefined;
+}
+
+/** How a background subagent ended. */
+export type AgentEnd = 'finished' | 'ended' | 'stopped';
+
+/** A card that follows its subagent. */
+export interface FollowedAgent {
+  /** Makes no more calls; resolves when the last one has ended. Never throws. */
+  release(): Promise<void>;
+}
+
+/** Under what the messages of a card are stored. */
+export function agentCardRef(agentId: string): string {
+  return `card:${agentId}`;
+}
+
+/** Shows a turn's events as a live message. Channels without `edit` get typing only, and no cards. */
 export interface LiveMessages {
+  /** Never throws. */
   open(start: LiveTurnStart): LiveTurn;
+  /** Sends the card of a background subagent, once however often it is called. Throws only `StoreError`. */
+  announceAgent(card: AgentCard): Promise<void>;
+  /** Edits the card with what its subagent does. Never throws. */
+  followAgent(session: SessionKey, card: AgentCard): FollowedAgent;
+  /** Shows how it ended; `key` tells the end of this attempt from those before. Throws only `StoreError`. */
+  endAgent(card: AgentCard, end: AgentEnd, key: string): Promise<void>;
 }
 
 /**
@@ -92,6 +129,16 @@ export type MirrorQuestion = (asked: {
 /** The button under an answer in progress. */
 export function stopButton(turnId: string, say: Say): Button {
   return { label: say('button.stop'), value: `turn-stop:${turnId}` };
+}
+
+/** The button under the card of a background subagent. */
+export function agentStopButton(agentId: string, say: Say): Button {
+  return { label: say('button.stop'), value: `agent-stop:${agentId}` };
+}
+
+/** The subagent that a button stops; undefined for any other button. */
+export function readAgentButton(value: string): string | undefined {
+  return /^agent-stop:(agent-[0-9a-f-]{1,50})$/.exec(value)?.[1];
 }
 
 /** The button under a complete answer. */

@@ -159,8 +159,8 @@ export function addressOf({ channel, chatId, threadId }: Place): Address {
 }
 
 /** The message on its platform that the answer replies to: in private the question is obvious. */
-export function answeredMessage({ place, messageId }: InboundMessage): string | undefined {
-  return place === 'group' ? messageId : undefined;
+export function answeredMessage({ channel, place, messageId }: InboundMessage): string | undefined {
+  return place === 'group' || channel === 'system' ? messageId : undefined;
 }
 
 /** Where a message is on its platform; undefined if it shows no reactions. */

@@ -8,8 +8,9 @@ import type { Log, StartProgress } from '../protocol/log.ts';
 import type { BackupRecord } from '../protocol/operator/backup.ts';
 import {
   createChatSettings,
-  createContacts,
   createConnections,
+  createContacts,
+  createKeys,
   createUpdates,
 } from './statements/channels.ts';
 import { dumpDatabase } from './database/dump.ts';
@@ -217,6 +218,7 @@ function channelStores(database: Database) {
     updates: createUpdates(database),
     chatSettings: createChatSettings(database),
     contacts: createContacts(database),
+    keys: createKeys(database),
     groupChats: createGroupChats(database),
     moves: createChatMigrationStore(database),
   };

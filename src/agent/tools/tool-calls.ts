@@ -235,15 +235,16 @@ function onlyHere(paths: readonly string[]): string {
 }
 
 /**
- * Only a subagent can work while a person is asked: its turn, or the turn it reports to, waits. What was shown must be
- * what runs, so it changes no file in the meantime. It does not wait, because the answer may take an hour.
+ * Subagents and the turns of other people work while a person is asked. What was shown must be what runs, so they change no
+ * file in the meantime. They do not wait, because the answer may take an hour.
  */
 async function refuseWhileAsking(
   { stores: { approvals } }: AgentShared,
   turn: Turn,
   { tool, callKey }: GatedCall,
 ): Promise<Outcome | undefined> {
-  if (tool.files === undefined || turn.parentTurnId === undefined) return undefined;
+  if (tool.files === undefined) return undefined;
+  if (turn.approvals.some((one) => one.callKey === callKey && one.decision === 'approved')) return undefined;
   if (!(await approvals.asksOther(turn.sessionKey, callKey))) return undefined;
   return failure(
     `Not run: a person is being asked about another call of this chat, and until it has run no file is changed. ` +

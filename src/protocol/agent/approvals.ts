@@ -131,6 +131,8 @@ export interface ApprovalRecord extends ApprovalSubject {
   /** The token that owns the session; undefined for sessions of chats. */
   ownerTokenId?: string | undefined;
   turnId: string;
+  /** Who wrote the message that its turn answers, for display; absent = no person did. */
+  askedBy?: string | undefined;
   state: 'pending' | ApprovalDecision;
   decidedBy?: string | undefined;
   decidedName?: string | undefined;
@@ -143,6 +145,8 @@ export interface ApprovalRecord extends ApprovalSubject {
   surfaces: readonly Address[];
 }
 
+/** In a group, a request has at most this long left while the next message of the person who asked waits for it, in milliseconds. */
+export const GROUP_WAIT_MS = 10 * 60_000;
 /** How many chats of owners one request reaches besides those in which it was asked. */
 export const MAX_ALSO_ASKED = 3;
 

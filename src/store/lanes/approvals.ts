@@ -50,7 +50,9 @@ async function park(
   const [row] = await sql<{ held: boolean }[]>`
     with ${liveNode(sql, undefined)},
     freed as (
-      update lane set owner = null, ${dueAfter(sql, approval.expiresInMs)}
+      -- Due at once if messages wait: who claims the turn lets those of other people go ahead.
+      update lane set owner = null,
+        ${dueAfter(sql, approval.expiresInMs, sql`tail > greatest(head + 1, joined_seq)`)}
       where ${holds(sql, fence)} returning key, stop_seq > head as stopped),
     parked as (update turn set state = 'parked' from freed where id = ${approval.turnId}),
     asked as (
@@ -100,7 +102,7 @@ async function alsoAsk(sql: Sql, id: string, question: DeliveryPayload): Promise
   return row?.asked === true;
 }
 
-/** Locks the lane before the approval, as a stop does. If the lane is running, the request has expired. */
+/** Locks the lane before the approval, as a stop does, and as who settles the turn: whatever runs there meanwhile. */
 async function decide(
   sql: Sql,
   id: string,
@@ -110,16 +112,18 @@ async function decide(
 ): Promise<boolean> {
   const [row] = await sql<{ decided: boolean; mine: boolean | null }[]>`
     with target as (
-      select key from lane where key = (select lane from approval where id = ${id}) and owner is null for update),
+      select key from lane where key = (select lane from approval where id = ${id}) for update),
     decided as (
       update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now(),
         reason = ${by.reason},
         detail = case when ${by.args}::text is null then detail
           else jsonb_set(detail, '{changed}', ${by.args}::jsonb) end
       from target
-      where id = ${id} and state = 'pending' and expires_at > now() returning lane, detail),
+      where id = ${id} and state = 'pending' and expires_at > now() returning lane, turn_id, detail),
     ${storedRule(sql, by, decision)}
-    woken as (update lane set ${dueNow(sql)} from decided where key = decided.lane)
+    woken as (
+      update lane set ${dueNow(sql)} from decided join turn on turn.id = decided.turn_id and turn.state = 'parked'
+      where key = decided.lane and lane.owner is null)
     select exists (select 1 from decided) as decided,
       (select state = ${decision} and decided_by = ${by.id} from approval where id = ${id}) as mine`;
   return row?.decided === true || (attempt > 0 && row?.mine === true);
@@ -189,16 +193,16 @@ export function createApprovalStore(database: Database): ApprovalStore {
 }
 
 /**
- * Looks at the newest request of the turn at the lane's head. An approved call has begun once its intent or result is in
- * the journal of the turn or its subagent.
+ * Looks at the newest request of each turn of the session that has begun and not ended. An approved call has begun once its
+ * intent or result is in the journal of the turn or its subagent.
  */
 function asksOther(sql: Sql, session: string, callKey: string) {
   return sql`
     with newest as (
-      select a.state, a.detail ->> 'callKey' as call, coalesce(a.detail -> 'plan', a.detail -> 'question') as other
-      from lane join turn on turn.session = ${session} and turn.lane_seq = lane.head + 1
+      select distinct on (turn.id) a.state, a.detail ->> 'callKey' as call, coalesce(a.detail -> 'plan', a.detail -> 'question') as other
+      from lane join turn on turn.session = ${session} and turn.lane_seq > lane.head and turn.state in ('running', 'parked')
         join approval a on a.turn_id = turn.id
-      where lane.key = ${`in:${session}`} order by a.created_at desc limit 1),
+      where lane.key = ${`in:${session}`} order by turn.id, a.created_at desc),
     parts as (
       select *, regexp_match(call, '^(.*)\\.([0-9]{1,9})\\.([0-9]{1,9})$') as place from newest
       where state <> 'denied' and other is null and call <> ${callKey})
@@ -210,7 +214,9 @@ function asksOther(sql: Sql, session: string, callKey: string) {
 
 function select(sql: Sql) {
   return sql`
-    select a.id, substr(a.lane, strpos(a.lane, ':') + 1) as session, a.turn_id as "turnId", a.detail - 'manifest' as detail, a.state, a.decided_by as "decidedBy",
+    select a.id, substr(a.lane, strpos(a.lane, ':') + 1) as session, a.turn_id as "turnId", a.detail - 'manifest' as detail, a.state,
+      (select m.sender_name from message m join turn t on t.session = m.session and t.user_seq = m.seq
+        where t.id = a.turn_id and m.turn_id = t.id) as "askedBy", a.decided_by as "decidedBy",
       a.decided_name as "decidedName", a.reason, a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt",
       (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
       s.owner_token_id as "ownerTokenId",

@@ -11,7 +11,7 @@ import { cleanText } from '../../lib/text.ts';
 import { type Database, readClock, type Sql, withoutNulls } from '../database/database.ts';
 import { type Address, addressOf, isAddress, parseAddress } from '../../protocol/message.ts';
 import { type Contact, type ContactStore, MAX_CONTACTS_FOUND } from '../../protocol/delivery.ts';
-import type { ChatSettingStore } from '../../protocol/channel.ts';
+import type { ChatSettingStore, KeyStore } from '../../protocol/channel.ts';
 
 interface ConnectionRow {
   session?: string;
@@ -203,4 +203,48 @@ function chatOf(address: string): string {
   if (!isAddress(address)) return address;
   const { channel, chatId } = parseAddress(address);
   return addressOf({ channel, chatId });
+}
+
+/** The `KeyStore` over a database. */
+export function createKeys(database: Database): KeyStore {
+  return {
+    version: (device) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ version: number }[]>`
+          select version::float8 as version from key_store where device = ${device}`;
+        return row?.version ?? 0;
+      }),
+    records: (device) =>
+      database.run(async (sql) => {
+        // One statement, so that the records belong to the version.
+        const rows = await sql<{ version: number; key: string | null; value: Uint8Array }[]>`
+          select s.version::float8 as version, r.key, r.value
+          from key_store s left join key_record r on r.device = s.device where s.device = ${device}`;
+        const records = rows.flatMap(({ key, value }): [string, Uint8Array][] =>
+          key === null ? [] : [[key, value]],
+        );
+        return { version: rows[0]?.version ?? 0, records: new Map(records) };
+      }),
+    changeKeys: (device, version, changes) =>
+      database.run(async (sql) => {
+        const all = [...changes].map(([key, value]) => [key, value && Buffer.from(value).toString('base64')]);
+        const rows = await sql`
+          with fence as (
+            insert into key_store as kept (device, version)
+            select ${device}, 1 where ${version} = 0 or exists (select from key_store where device = ${device})
+            on conflict (device) do update set version = kept.version + 1 where kept.version = ${version}
+            returning device),
+          change as materialized (
+            select f.device, c ->> 0 as key, decode(c ->> 1, 'base64') as value
+            from fence f, json_array_elements(${JSON.stringify(all)}::json) c),
+          removed as (
+            delete from key_record r using change c
+            where r.device = c.device and r.key = c.key and c.value is null),
+          stored as (
+            insert into key_record (device, key, value) select * from change where value is not null
+            on conflict (device, key) do update set value = excluded.value)
+          select from fence`;
+        return rows.length > 0;
+      }),
+  };
 }

@@ -1,6 +1,7 @@
 /** Stopping, parking, deciding and clearing, in every state a lane can be in. */
 import { expect, it } from 'vitest';
 import { describeStore } from '../../database.ts';
+import { FencedError } from '../../../src/protocol/errors.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said, startTurn, subject } from './turns.ts';
@@ -22,6 +23,8 @@ describeStore('stop and park', (databases) => {
     expect(await lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 2 });
     expect(await lanes.flags(node)).toMatchObject([{ lane: 'in:telegram:42', stopSeq: 3 }]);
     expect(await ledger.turn(queued.turnId)).toMatchObject({ state: 'done', reason: 'stopped' });
+    const messages = await ledger.messages(SESSION, { limit: 9 });
+    expect(messages.map(({ leftOut }) => leftOut)).toEqual([undefined, true, true]);
     expect(accepted(await ledger.accept(request('m4')))).toMatchObject({ position: 1 });
     const ended = finished(turnId, 'so far', { reason: 'stopped' });
     expect(only(await ledger.finishTurn(head, ended))).toMatchObject({
@@ -95,7 +98,9 @@ describeStore('stop and park', (databases) => {
     await lanes.park(head, { id: 'a1', turnId, detail, expiresInMs: HOUR_MS });
     expect((await ledger.turn(turnId))?.state).toBe('parked');
     expect(await lanes.sweep(node, IN_ROOM)).toEqual([]);
-    expect(accepted(await ledger.accept(request('m2', {}, node))).heads).toEqual([]);
+    const behind = only(accepted(await ledger.accept(request('m2', {}, node))));
+    await expect(ledger.openTurn(behind, turnId, 5)).rejects.toThrow(FencedError);
+    expect(await lanes.sweep(node, IN_ROOM)).toEqual([]);
     const raced = [lanes.decide('a1', 'approved', 'owner'), lanes.decide('a1', 'denied', 'other')];
     expect((await Promise.all(raced)).filter(Boolean)).toHaveLength(1);
     const woken = only(await lanes.sweep(node, IN_ROOM));

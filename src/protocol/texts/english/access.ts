@@ -49,6 +49,11 @@ export const access = {
   'refused.choice_other_model':
     'This token cannot choose another model: that requires the scope "admin". It can use {instead}; a profile with "usableBy": "everyone" is open to all.',
 
+  'waiting.for_owner': {
+    one: 'Your message is next, but first I need a decision on `{tool}`: an owner can use its buttons, {/approve} or {/deny}. If none does within a minute, it will not run. {/stop} drops everything.',
+    other:
+      'Your message is next, but first I need a decision on `{tool}`: an owner can use its buttons, {/approve} or {/deny}. If none does within {count} minutes, it will not run. {/stop} drops everything.',
+  },
   'waiting.for_approval':
     'Your message is next, but first I need a decision on `{tool}`: use its buttons, {/approve} or {/deny}. {/stop} drops everything.',
 
@@ -275,15 +280,15 @@ export const channels = {
   'form.send': 'Send',
   'form.close': 'Cancel',
   'thread.unnamed': 'Question',
-  'room.encrypted':
-    'This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption: leave it off when you create the room, because it cannot be turned off later.',
+  'room.unread':
+    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, your app may send keys only to verified devices, or my owner has to log me in again: “parley doctor” tells which.',
 } as const;
 
 /*** What is wrong with a channel, and what helps: the details of its health. */
 export const channelHealth = {
   'health.needs': 'needs {needs}',
   'health.both': '{first} {second}',
-  'health.queued': 'waiting to receive; another node may be receiving now',
+  'health.queued': 'another node receives; this one takes over when that node ends',
   'health.broke': 'The connection to {network} was lost; reconnecting.',
   'health.calls': 'The {api} of {network} does not answer; retrying.',
   'health.missed': {

@@ -45,6 +45,10 @@ export const commands = {
     other: 'Webhook {name}: {count} events are waiting because the last attempt failed: {error}',
   },
   'status.needs_restart': 'Changed settings that need a restart: {fields}',
+  'status.approval':
+    'Waiting for a decision on `{tool}` for {who}, {minutes} min left: {/approve} or {/deny}',
+  'status.plan_wait': 'The plan of {who} waits for a decision, {minutes} min left',
+  'status.nobody': 'a scheduled task',
   'status.asked': 'Waiting, at most {minutes} min, for an answer of {who}',
   'status.agent': 'In the background, at most {minutes} min left: {profile}: {task}',
 
@@ -179,7 +183,7 @@ export const about = {
   'argument.link': 'The code from the other chat; leave it out to get one',
   'argument.profile': 'The profile to switch to',
   'argument.model': 'A model, or "default" for the default one',
-  'argument.stream': 'draft, edit, off',
+  'argument.stream': 'draft, edit, off, thinking, thinking off',
   'argument.schedule': 'add "<when>" <task>, or remove <number>; leave empty to list them',
   'argument.prompt': 'server name argument=value …',
 
