@@ -122,7 +122,7 @@ export function createAgent(deps: AgentDeps): Agent {
       describeOrNot(shared, (signal) => modelNameOf(session, choice, signal)),
     classifyStep: (profileId, step) =>
       classifyFor(shared.prompts.prepare(shared.models.profile(profileId)).tools)(step),
-    checkArgs: createArgsCheck(shared.tools),
+    checkArgs: createArgsCheck(() => shared.tools()),
     escalate: (signal) => escalateUntil(planned, signal),
     close: () => afterTurn.close(),
   };
