@@ -167,6 +167,13 @@ export const about = {
   'about.schedule': 'List, add or remove schedules of this chat',
   'about.prompt': 'Start with a prompt from an MCP server; without arguments, list them',
 
+  'help.chat': 'Chat',
+  'help.plans': 'Plans',
+  'help.model': 'Model and profile',
+  'help.memory': 'Memory',
+  'help.rights': 'Approvals and trust',
+  'help.chats': 'Other chats',
+  'help.more': 'More',
   'argument.language': 'A language, or auto for the language of your app',
   'argument.memory': 'Words to look for',
   'argument.verify': 'The number {/memory} shows',
