@@ -409,6 +409,9 @@ export type Event =
       how?: 'person' | 'expiry' | 'stop';
       decidedAt?: string;
       reason?: string;
+      args?: {
+        [k: string]: unknown;
+      };
       [k: string]: unknown;
     }
   | {
@@ -2787,6 +2790,9 @@ export interface Api {
       decision: 'approved' | 'denied';
       reason?: string;
       always?: boolean;
+      args?: {
+        [k: string]: unknown;
+      };
     };
     answer: {
       [k: string]: unknown;

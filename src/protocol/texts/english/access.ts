@@ -126,6 +126,7 @@ export const approvals = {
   'approval.approved_by': 'Approved by {who}.',
   'approval.denied_by': 'Denied by {who}.',
   'approval.denied_because': 'Denied by {who}: {reason}.',
+  'approval.with_changes': 'Changed before it was approved:',
   'approval.who_on': '{who} on {network}',
   'approval.named_above': 'Named above: {path}',
   'approval.named_in': 'Named in {file}: {path}',
@@ -140,6 +141,9 @@ export const approvals = {
   'decided.rule_full':
     'Approved, but only this once: this chat already has the maximum of {most} rules. See {/rules}.',
   'decided.rule_not_offered': 'Approved, but only this once: it cannot be allowed permanently.',
+  'decided.changed': 'Approved with your changes.',
+  'decided.no_json': 'the changes must be a JSON object with the new values of arguments.',
+  'decided.bad_args': 'Nothing was decided: {problem}',
   'decided.stopped': 'Nothing changed: it was already stopped.',
   'decided.already_approved': 'Nothing changed: it was already approved by {who}.',
   'decided.already_denied': 'Nothing changed: it was already denied by {who}.',
