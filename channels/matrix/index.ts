@@ -25,6 +25,8 @@ export interface MatrixConfig extends ShowingSettings {
   url: string | undefined;
   /** Secret. */
   token: string;
+  /** Secret: signs the bot's device. */
+  recoveryKey?: string | undefined;
   /** Maximum burst of events of the account. */
   accountBurst: number;
   eventsPerSecond: PaceSettings;
@@ -46,7 +48,8 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
   const { epochNow, monotonicMs, silenceMs } = timing;
   const client = new MatrixClient(config.url, config.token, epochNow, monotonicMs);
   const replacements = new Replacements(client, monotonicMs);
-  const encryption = new Encryption({ ...deps, client, token: config.token, monotonicMs });
+  const { token, recoveryKey } = config;
+  const encryption = new Encryption({ ...deps, client, token, recoveryKey, monotonicMs });
   const sending = new Sending(client, replacements, encryption, monotonicMs);
   let receiving: Receiving | undefined;
   let id: string | undefined;

@@ -904,22 +904,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -935,7 +920,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -952,7 +936,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -970,7 +953,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1046,23 +1046,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1079,7 +1063,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1097,7 +1080,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1241,22 +1241,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1272,7 +1257,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1289,7 +1273,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1307,7 +1290,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1626,22 +1626,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1657,7 +1642,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1674,7 +1658,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1692,7 +1675,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1763,23 +1763,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1796,7 +1780,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1814,7 +1797,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1958,22 +1958,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1989,7 +1974,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2006,7 +1990,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2024,7 +2007,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2111,22 +2111,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -2142,7 +2127,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2159,7 +2143,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2177,7 +2160,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2749,7 +2749,7 @@ export interface Api {
               description: string;
               after?: string;
             }
-        )[]
+        )[],
       ];
     };
     answer: {
@@ -2961,13 +2961,13 @@ export interface Api {
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ]
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ];
       expiresInDays?: number;
     };
@@ -3049,16 +3049,7 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
-            ]
-          | [
               string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3068,7 +3059,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3079,7 +3069,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3091,7 +3080,18 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
             ];
         value?: unknown;
       }[];
@@ -3143,16 +3143,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3162,7 +3153,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3173,7 +3163,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3185,7 +3174,18 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
         },
@@ -3206,16 +3206,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3225,7 +3216,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3236,7 +3226,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3248,11 +3237,40 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
-        }[]
+        }[],
       ];
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/channels': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/channels/{name}': {
+    path: {
+      name: string;
+    };
+    body: {
+      variables?: {
+        [k: string]: string;
+      };
     };
     answer: {
       [k: string]: unknown;

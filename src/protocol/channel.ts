@@ -238,6 +238,8 @@ export interface ChannelManifest<
   readonly label: string;
   /** The variable that switches the channel on, or `nothing`. */
   readonly needs: string;
+  /** The page where its token is made; absent where each server has its own. */
+  readonly tokenPage?: string;
   /** A command as people write it there, such as `!stop` where clients intercept text starting with `/`. Pure. */
   readonly writeCommand: (name: string, place: Pick<Place, 'threadId'>) => string;
   /** Variables without which `needs` is useless, each with the question of `parley init`. */
