@@ -1,5 +1,6 @@
 /** The Matrix channel: receives room events by sync, and sends and edits events over the client-server API. */
 import { z } from 'zod';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import type { Channel, ChannelDeps } from '../../src/protocol/channel.ts';
 import type { Place } from '../../src/protocol/message.ts';
 import { channelUnavailable, ConfigError } from '../../src/protocol/errors.ts';
@@ -14,6 +15,7 @@ import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
 import { readEvents, USER_ID } from './events.ts';
 import { MAX_UPLOAD_BYTES, openFile, sendFile } from './files.ts';
 import { Encryption } from './encryption/encryption.ts';
+import { MAX_STRANGER_ROOMS, STRANGER_ROOMS_MS } from './joining.ts';
 import { questionReactions } from './question-reactions.ts';
 import { Receiving } from './receiving.ts';
 import { render } from './render.ts';
@@ -55,7 +57,8 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
   let id: string | undefined;
   const self = async (): Promise<string> => (id ??= await whoAmI(client));
   const reactions = questionReactions(client, sending, self, monotonicMs);
-  const parts = { ...deps, client, sending, encryption, replacements, reactions, timing };
+  const strangerRooms = new TtlCache<true>(STRANGER_ROOMS_MS, MAX_STRANGER_ROOMS, monotonicMs);
+  const parts = { ...deps, client, sending, encryption, replacements, strangerRooms, reactions, timing };
   return {
     name: 'matrix',
     capabilities: capabilitiesOf(config),
