@@ -245,7 +245,9 @@ async function refuseWhileAsking(
 ): Promise<Outcome | undefined> {
   if (tool.files === undefined) return undefined;
   if (turn.approvals.some((one) => one.callKey === callKey && one.decision === 'approved')) return undefined;
-  if (!(await approvals.asksOther(turn.sessionKey, callKey))) return undefined;
+  // What the turn itself has asked for, it runs in the order of its calls.
+  const own = turn.parentTurnId === undefined ? turn.turnId : undefined;
+  if (!(await approvals.asksOther(turn.sessionKey, callKey, own))) return undefined;
   return failure(
     `Not run: a person is being asked about another call of this chat, and until it has run no file is changed. ` +
       'Go on with other work and try again later, or state in your result what you wanted to change.',

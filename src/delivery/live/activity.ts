@@ -37,7 +37,6 @@ interface Thinking {
   since: number;
   /** Its end, in which the last whole sentence is looked for. */
   tail: string;
-  sentence: string;
 }
 
 /** Longest end of the thinking that is kept, and longest sentence of it in a line, in UTF-16 units. */
@@ -67,7 +66,7 @@ export class Activity {
     if (event.isSubagent === true) return this.#applyNested(event);
     switch (event.type) {
       case 'thinking_started':
-        this.#thinking = { title: event.title, since: now, tail: '', sentence: '' };
+        this.#thinking = { title: event.title, since: now, tail: '' };
         return this.showsThinking;
       case 'thinking_delta':
         return this.#think(event.delta);
@@ -149,21 +148,17 @@ export class Activity {
 
   /** True if a sentence has ended: single words would use up the chat's pace. */
   #think(delta: string): boolean {
-    const thinking = this.#thinking;
-    if (thinking === undefined) return false;
-    thinking.tail = (thinking.tail + delta).slice(-MAX_THOUGHT);
-    if (!this.showsThinking || !SENTENCE_END.test(delta)) return false;
-    const sentence = thinking.tail.split(SENTENCE_BREAK).findLast((part) => SENTENCE_END.test(part));
-    if (sentence === undefined || sentence === thinking.sentence) return false;
-    thinking.sentence = sentence;
-    return true;
+    if (this.#thinking === undefined) return false;
+    this.#thinking.tail = (this.#thinking.tail + delta).slice(-MAX_THOUGHT);
+    return this.showsThinking && SENTENCE_END.test(delta);
   }
 
   #thinkingLine(now: number): string[] {
     const thinking = this.#thinking;
     if (!this.showsThinking || thinking === undefined || !isOld(thinking.since, now)) return [];
     const seconds = Math.round((now - thinking.since) / 1_000);
-    const about = thinking.title ?? clipEnd(oneLine(thinking.sentence), MAX_SENTENCE);
+    const sentence = thinking.tail.split(SENTENCE_BREAK).findLast((part) => SENTENCE_END.test(part)) ?? '';
+    const about = thinking.title ?? clipEnd(oneLine(sentence), MAX_SENTENCE);
     const line = this.#say('activity.thinking', { seconds });
     return [about === '' ? `💭 ${line}` : `💭 ${line} · ${about}`];
   }

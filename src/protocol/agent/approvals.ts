@@ -206,9 +206,9 @@ export interface ApprovalStore extends ApprovalRuleStore {
   approval(id: string): Promise<ApprovalRecord | undefined>;
   /**
    * True while another call of the session than `callKey` waits for approval, or is approved but has not started. Files
-   * must not change meanwhile: what was shown is what runs.
+   * must not change meanwhile: what was shown is what runs. What the turn `except` asks for does not count.
    */
-  asksOther(session: SessionKey, callKey: string): Promise<boolean>;
+  asksOther(session: SessionKey, callKey: string, except?: string): Promise<boolean>;
   /**
    * Questions to a person, newest first, also those that wait no longer, at most `MAX_WAITING_QUESTIONS` times two; or
    * those of a session that wait.

@@ -165,9 +165,9 @@ export function createApprovalStore(database: Database): ApprovalStore {
           order by a.created_at desc limit 1`;
         return row?.manifest ?? undefined;
       }),
-    asksOther: (session, callKey) =>
+    asksOther: (session, callKey, except) =>
       database.run(async (sql) => {
-        const [row] = await sql<{ asks: boolean }[]>`${asksOther(sql, cleanText(session), callKey)}`;
+        const [row] = await sql<{ asks: boolean }[]>`${asksOther(sql, cleanText(session), callKey, except)}`;
         return row?.asks === true;
       }),
     questions: (of) =>
@@ -196,11 +196,12 @@ export function createApprovalStore(database: Database): ApprovalStore {
  * Looks at the newest request of each turn of the session that has begun and not ended. An approved call has begun once its
  * intent or result is in the journal of the turn or its subagent.
  */
-function asksOther(sql: Sql, session: string, callKey: string) {
+function asksOther(sql: Sql, session: string, callKey: string, except: string | undefined) {
   return sql`
     with newest as (
       select distinct on (turn.id) a.state, a.detail ->> 'callKey' as call, coalesce(a.detail -> 'plan', a.detail -> 'question') as other
       from lane join turn on turn.session = ${session} and turn.lane_seq > lane.head and turn.state in ('running', 'parked')
+          and turn.id is distinct from ${except ?? null}
         join approval a on a.turn_id = turn.id
       where lane.key = ${`in:${session}`} order by turn.id, a.created_at desc),
     parts as (

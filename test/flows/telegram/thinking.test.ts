@@ -6,7 +6,7 @@ const people = FRIENDS.values();
 const THOUGHT = 'The user wants *tea*. ';
 const file = {
   access: { telegram: { allow: FRIENDS } },
-  channels: { telegram: { richMessages: false, editIntervalMs: { private: 100, group: 100 } } },
+  channels: { telegram: { richMessages: 'off', editIntervalMs: { private: 100, group: 100 } } },
 };
 
 describeGateway('the thinking of the model', { telegram: true, file }, (fixture) => {

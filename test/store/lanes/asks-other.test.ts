@@ -26,9 +26,10 @@ describeStore('a session', (databases) => {
   }
 
   it('asks while the question is open and after approval, until the call has started', async () => {
-    const { asks, resume, lanes, ledger, turnId, callKey } = await ask();
+    const { asks, approvals, resume, lanes, ledger, turnId, callKey } = await ask();
     expect(await asks()).toBe(true);
     expect(await asks(callKey)).toBe(false);
+    expect(await approvals.asksOther(KEY, OTHER, turnId)).toBe(false);
     await lanes.decide('q1', 'approved', KEY);
     expect(await asks()).toBe(true);
     const head = await resume();

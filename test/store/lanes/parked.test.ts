@@ -53,9 +53,11 @@ describeStore('a turn that waits for a person', (databases) => {
   }
 
   it('lets the message of another person go ahead, and goes on after it when it is decided (P26)', async () => {
-    const { ledger, lanes, turnId, says, next, texts } = await askedForAda();
+    const { ledger, lanes, approvals, turnId, says, next, texts } = await askedForAda();
     const ben = await says('m2', BEN);
     const running = await next(ben.heads);
+    // What Ada's question shows must stay as it is: Ben's turn changes no file.
+    expect(await approvals.asksOther(SESSION, `${ben.turnId}.1.0`, ben.turnId)).toBe(true);
     expect(running?.turnId).toBe(ben.turnId);
     // Neither the open turn nor its answer so far is in what Ben's turn reads.
     expect(running?.history).toEqual([]);

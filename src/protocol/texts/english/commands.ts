@@ -341,4 +341,28 @@ export const settings = {
   'schedule.gateway_full': 'This gateway has the maximum of {most} schedules. Some must be removed first.',
   'schedule.no_task': 'The task is missing: say what to do.',
   'schedule.long_task': 'A task can have at most {most} characters; this one has {length}.',
+
+  'mode.planner': 'the model follows its plan on its own',
+  'mode.teacher': 'I plan what takes several steps; each step is explained and waits for you to run it',
+  'mode.agentic': 'I plan what takes several steps; the steps run on their own, and a failed one is repaired',
+  'mode.is': 'Mode: {mode}.',
+  'mode.line': '{/mode} {mode} - {meaning}',
+  'mode.line_now': '{/mode} {mode} - {meaning} (now)',
+  'mode.changed': 'Mode: {mode}. From your next message on, {meaning}.',
+  'mode.changed_unplanned':
+    'Mode: {mode}. It changes nothing yet: the profile "{profile}" makes no plans, because its `planning` is `off`.',
+  'mode.unknown': 'There is no mode "{name}". Modes: {modes}.',
+  'mode.renamed': 'There is no mode "{name}". That mode is called "planner" now.',
+  'mode.plan_running': 'A plan is running: the mode can change once it has ended. {/stop} ends it.',
+  'stream.own': 'Here, each client decides for itself how it shows answers.',
+  'stream.now':
+    'Answers appear here {how} ({mode}). Choose with {choices}. {/stream} thinking also shows what the model thinks.',
+  'stream.changed': 'From the next answer on, answers appear here {how}.',
+  'stream.thinking_on':
+    'From the next answer on, this chat shows what the model thinks: one line while it thinks, folded above the answer afterwards. {/stream} thinking off ends that.',
+  'stream.thinking_off': 'From the next answer on, this chat no longer shows what the model thinks.',
+  'stream.unknown': 'Here {/stream} accepts {modes}.',
+  'stream.draft': 'as a draft that becomes a message when it is complete',
+  'stream.edit': 'in a message that grows',
+  'stream.off': 'only once they are complete',
 } as const;

@@ -61,17 +61,6 @@ export const delivery = {
   },
   'missed.notice': 'An answer could not be delivered: {why}',
 
-  'stream.own': 'Here, each client decides for itself how it shows answers.',
-  'stream.now':
-    'Answers appear here {how} ({mode}). Choose with {choices}. {/stream} thinking also shows what the model thinks.',
-  'stream.changed': 'From the next answer on, answers appear here {how}.',
-  'stream.thinking_on':
-    'From the next answer on, this chat shows what the model thinks: one line while it thinks, folded above the answer afterwards. {/stream} thinking off ends that.',
-  'stream.thinking_off': 'From the next answer on, this chat no longer shows what the model thinks.',
-  'stream.unknown': 'Here {/stream} accepts {modes}.',
-  'stream.draft': 'as a draft that becomes a message when it is complete',
-  'stream.edit': 'in a message that grows',
-  'stream.off': 'only once they are complete',
   'rich.none': 'There are no rich messages here.',
   'rich.unknown': '{/rich} accepts on and off.',
   'rich.is_usual':

@@ -167,19 +167,6 @@ export const turns = {
 
 /*** Plans as people handle them: the commands, the buttons of a card, changes, and why something is not possible. */
 export const plans = {
-  'mode.planner': 'the model follows its plan on its own',
-  'mode.teacher': 'I plan what takes several steps; each step is explained and waits for you to run it',
-  'mode.agentic': 'I plan what takes several steps; the steps run on their own, and a failed one is repaired',
-  'mode.is': 'Mode: {mode}.',
-  'mode.line': '{/mode} {mode} - {meaning}',
-  'mode.line_now': '{/mode} {mode} - {meaning} (now)',
-  'mode.changed': 'Mode: {mode}. From your next message on, {meaning}.',
-  'mode.changed_unplanned':
-    'Mode: {mode}. It changes nothing yet: the profile "{profile}" makes no plans, because its `planning` is `off`.',
-  'mode.unknown': 'There is no mode "{name}". Modes: {modes}.',
-  'mode.renamed': 'There is no mode "{name}". That mode is called "planner" now.',
-  'mode.plan_running': 'A plan is running: the mode can change once it has ended. {/stop} ends it.',
-
   'planning.auto': 'the model asks for a plan when a task needs one',
   'planning.always': 'there is a plan before every answer',
   'planning.none': 'No plans are made here, so the mode has no effect. {why}',
