@@ -504,6 +504,20 @@ export type Event =
       [k: string]: unknown;
     }
   | {
+      type: 'plan_ignored';
+      sessionKey: string;
+      turnId?: string;
+      epoch?: number;
+      eventSeq?: number;
+      /**
+       * epoch milliseconds
+       */
+      at: number;
+      agentId?: string;
+      isSubagent?: boolean;
+      [k: string]: unknown;
+    }
+  | {
       type: 'plan_paused';
       sessionKey: string;
       turnId?: string;
@@ -3419,7 +3433,7 @@ export interface Plan {
   milestones: string[];
   steps: PlanStep[];
   mode: 'planner' | 'agentic' | 'teacher';
-  state: 'stored' | 'running' | 'paused' | 'completed' | 'cancelled';
+  state: 'stored' | 'running' | 'paused' | 'completed' | 'cancelled' | 'ignored';
   originalLength: number;
   /**
    * why it was cancelled, in English or as the model wrote it

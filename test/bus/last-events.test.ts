@@ -1,7 +1,6 @@
 /** The last events of a turn reach the readers of other nodes, whatever is lost on the way. */
 import { describe, expect, it, vi } from 'vitest';
 import { ENDS_TOLD_MS, RECONCILE_EVERY_MS } from '../../src/bus/event-bus.ts';
-import { MAX_LOOKED_AT } from '../../src/bus/stored-ends.ts';
 import type { TurnStatus } from '../../src/protocol/sessions/session-list.ts';
 import { sseId } from '../../src/protocol/event.ts';
 import { chunk, flush, KEY, nodesOnNetwork, RUN, textOnScreen } from './events.ts';
@@ -78,30 +77,6 @@ describe('the last events of a turn', () => {
     network.current.lose = () => false;
     await vi.advanceTimersByTimeAsync(LOOKS);
     expect(b.heard.filter(({ type }) => type === 'turn_ended')).toHaveLength(1);
-  });
-
-  it(`are read of ${MAX_LOOKED_AT} turns at a time, and those that wait for a person do not keep back the others`, async () => {
-    const waiting = Array.from({ length: MAX_LOOKED_AT }, (_, n) => `waiting-${n}`);
-    const reads: string[] = [];
-    const turns = {
-      unfinishedTurns: () => Promise.resolve(new Set<string>()),
-      turn(id: string): Promise<TurnStatus> {
-        reads.push(id);
-        return Promise.resolve(id === 'ended' ? { state: 'done', reason: 'failed' } : { state: 'parked' });
-      },
-    };
-    const a = await node('a');
-    const b = await node('b', turns);
-    await flush();
-    for (const turnId of [...waiting, 'ended'])
-      a.bus.turn({ ...RUN, sessionKey: `telegram:${turnId}`, turnId }).emit(chunk('half'));
-    await flush();
-    network.current.lose = () => true;
-    await vi.advanceTimersByTimeAsync(2 * RECONCILE_EVERY_MS);
-    expect(reads).toEqual(waiting);
-    await vi.advanceTimersByTimeAsync(RECONCILE_EVERY_MS);
-    expect(reads).toHaveLength(2 * MAX_LOOKED_AT);
-    expect(b.heard.at(-1)).toMatchObject({ type: 'turn_ended', turnId: 'ended', reason: 'failed' });
   });
 
   it('reach them as soon as the connection returns, without waiting for the next look', async () => {

@@ -13,6 +13,9 @@ import { campaigns } from './index.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The tests of many random steps sized by `test/campaign.ts`, run at full size by vitest. */
 const STEPS = 'steps';
+/** Random bytes for every parser of what strangers send, an hour for each in full. */
+const FUZZ = 'fuzz';
+const FUZZ_MINUTES = 60;
 
 const PAGE = `${ROOT}/docs/campaigns.md`;
 /** The last line above the table of the page, which ends it. */
@@ -21,8 +24,8 @@ const LAST_RUNS =
 
 const USAGE = `npm run test:campaign -- [name …] [--on postgres|embedded] [--size PERCENT] [--seed N] [--bars] [--quiet] [--write]
 
-${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${databases.join(', ')})`]), [STEPS, 'the tests of random or repeated steps, whole (vitest)']].map(([name = '', about]) => `  ${name.padEnd(12)}${about}`).join('\n')}
-  all         all of them
+${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${databases.join(', ')})`]), [STEPS, 'the tests of random or repeated steps, whole (vitest)'], [FUZZ, 'random bytes for each parser of what strangers send, an hour each (vitest)']].map(([name = '', about]) => `  ${name.padEnd(12)}${about}`).join('\n')}
+  all         all of them but fuzz
 
 --on      only on this database; default: on each that the campaign knows
 --size    percent of the full size, default 100; a campaign keeps a least size
@@ -56,7 +59,9 @@ async function main(): Promise<boolean> {
     },
   });
   const names = positionals.includes('all') ? [...campaigns.map(({ name }) => name), STEPS] : positionals;
-  const unknown = names.filter((name) => name !== STEPS && !campaigns.some((one) => one.name === name));
+  const unknown = names.filter(
+    (name) => ![STEPS, FUZZ].includes(name) && !campaigns.some((one) => one.name === name),
+  );
   if (values.help || names.length === 0) say(USAGE);
   if (unknown.length > 0) {
     say(`There is no campaign ${unknown.join(', ')}; --help lists them.`);
@@ -70,6 +75,7 @@ async function main(): Promise<boolean> {
   const server = await openServer();
   for (const name of names) {
     if (name === STEPS) clean = (await runSteps()) && clean;
+    if (name === FUZZ) clean = (await runFuzzers(FUZZ_MINUTES * share, Number(values.seed))) && clean;
     const campaign = campaigns.find((one) => one.name === name);
     for (const database of campaign === undefined ? [] : databasesOf(campaign, values.on)) {
       const setup = { database, postgresUrl: server.url, share, seed: Number(values.seed) };
@@ -130,10 +136,21 @@ async function runSteps(): Promise<boolean> {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/campaigns/**'] }).filter((file) =>
     readFileSync(`${ROOT}/${file}`, 'utf8').includes('/campaign.ts'),
   );
+  return await runTests(files, { CAMPAIGN: 'all' });
+}
+
+async function runFuzzers(minutes: number, seed: number): Promise<boolean> {
+  return await runTests(['test/fuzz/fuzz.test.ts'], {
+    FUZZ_MINUTES: String(minutes),
+    FUZZ_SEED: String(seed),
+  });
+}
+
+async function runTests(files: readonly string[], env: Record<string, string>): Promise<boolean> {
   const child = spawn('npm', ['test', '--', ...files], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, CAMPAIGN: 'all' },
+    env: { ...process.env, ...env },
   });
   const [code]: unknown[] = await once(child, 'exit');
   return code === 0;
