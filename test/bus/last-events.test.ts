@@ -1,6 +1,6 @@
 /** The last events of a turn reach the readers of other nodes, whatever is lost on the way. */
 import { describe, expect, it, vi } from 'vitest';
-import { ENDS_TOLD_MS, RECONCILE_EVERY_MS } from '../../src/bus/event-bus.ts';
+import { ENDS_TOLD_MS, LOOK_AFTER_MS, RECONCILE_EVERY_MS } from '../../src/bus/event-bus.ts';
 import type { TurnStatus } from '../../src/protocol/sessions/session-list.ts';
 import { sseId } from '../../src/protocol/event.ts';
 import { chunk, flush, KEY, nodesOnNetwork, RUN, textOnScreen } from './events.ts';
@@ -103,8 +103,26 @@ describe('the last events of a turn', () => {
     await flush();
     await a.bus.stop();
     network.current.resume();
-    await flush();
+    await vi.advanceTimersByTimeAsync(LOOK_AFTER_MS);
     expect([textOnScreen(b.heard), b.heard.at(-1)?.type]).toEqual(['half and half', 'turn_ended']);
+  });
+
+  it('come from their own node with its numbers if it is there, although the database knows the end already', async () => {
+    const [unfinishedTurns, turn] = [async () => new Set<string>(), async () => DONE];
+    const [a, b] = [await node('a'), await node('b', { unfinishedTurns, turn })];
+    await flush();
+    const running = a.bus.turn(RUN);
+    running.emit(chunk('half'));
+    await flush();
+    network.current.lose = () => true;
+    running.emit(chunk(' and'));
+    running.emit(chunk(' half'));
+    running.emit({ type: 'turn_ended', reason: 'completed' });
+    network.current.resume();
+    await vi.advanceTimersByTimeAsync(LOOK_AFTER_MS);
+    expect(b.heard.filter(({ type }) => type === 'turn_ended').map(sseId)).toEqual(['1-4']);
+    // So a reader that goes to the other node gets nothing twice.
+    expect(a.bus.replay(KEY, '1-4').events).toEqual([]);
   });
 
   it('cost nothing while nothing is lost', async () => {
