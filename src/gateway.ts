@@ -493,7 +493,10 @@ class Modules extends Foundations {
       channels: this.channels,
     }),
     turnConcurrency: this.config.turns.concurrency,
-    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn),
+    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn, {
+      channels: this.channels,
+      mayWrite: (message) => this.accessPolicy.mayWrite(message),
+    }),
     responses: this.store.responses,
     hooks: this.hooks,
     audio: { transcribe: this.media.transcribe, speak: this.speech.speak },

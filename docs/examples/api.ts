@@ -2376,6 +2376,7 @@ export interface Api {
     body: {
       content: string;
       files?: string[];
+      voice?: boolean;
       quoted?: {
         text: string;
         author?: string;
@@ -2823,6 +2824,15 @@ export interface Api {
       signedIn: boolean;
       pageKey?: string;
       reason?: string;
+    };
+  };
+  'POST /v1/sign-in/app': {
+    body: {
+      data: string;
+    };
+    answer: {
+      signedIn: boolean;
+      pageKey: string;
     };
   };
   'POST /v1/sign-out': {

@@ -64,6 +64,18 @@ describe('an answer shorter than what had grown on screen', () => {
     expect(gateway.channel.screen('1')).toEqual(['Short.']);
   });
 
+  it('never shows its end twice: the rest is removed before the first message becomes the whole answer', async () => {
+    const gateway = await grown();
+    const [first = ''] = gateway.channel.screen('1');
+    const whole = { text: 'Whole.', plain: 'Whole.', length: 6, rich: true as const };
+    gateway.channel.renderWhole = () => Promise.resolve(whole);
+    gateway.channel.failure({ kind: 'delete', code: 'unavailable' });
+    await gateway.deliver(PAGES, { turnId: 't' });
+    expect(gateway.channel.screen('1')[0]).toBe(first);
+    await gateway.deliver(PAGES, { turnId: 't' });
+    expect(gateway.channel.screen('1')).toEqual(['Whole.']);
+  });
+
   it('is delivered even if the platform refuses to touch the rest', async () => {
     const gateway = await grown();
     gateway.channel.failure({ kind: 'delete', code: 'blocked' }, { kind: 'delete', code: 'blocked' });

@@ -5,6 +5,10 @@ export const commands = {
 
   'bot.description':
     'Just write to me, and I will answer right here. If I do not know you yet, my first answer tells you what to do.',
+  'menu.files': 'Files, if you like',
+  'inline.ask': 'Ask this',
+  'inline.access': 'You have no access yet: open the bot',
+  'bot.page': 'Chat page',
   'bot.short_description': 'A personal assistant, run by the person who shared this bot with you.',
 
   'stop.stopped': 'Stopped.',

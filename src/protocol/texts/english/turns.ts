@@ -378,12 +378,12 @@ export const delivery = {
   'stream.draft': 'as a draft that becomes a message when it is complete',
   'stream.edit': 'in a message that grows',
   'stream.off': 'only once they are complete',
-  'rich.none': 'Only Telegram has rich messages.',
+  'rich.none': 'There are no rich messages here.',
   'rich.unknown': '{/rich} accepts on and off.',
   'rich.is_usual':
-    'This chat has chosen nothing, so the setting `channels.telegram.richMessages` decides. {/rich} off shows answers with tables and formulas as ordinary messages.',
+    'This chat has chosen nothing, so the person who runs this gateway decides. {/rich} off shows answers with tables and formulas as ordinary messages.',
   'rich.is_on': 'Answers with a table, a formula, tasks or details appear here as rich messages.',
-  'rich.is_off': 'All answers appear here as ordinary messages, which every Telegram app shows.',
+  'rich.is_off': 'All answers appear here as ordinary messages, which every app shows.',
   'voice.on':
     'Answers here are also spoken, as voice messages after their text. {/voice} off turns that off.',
   'voice.off': 'Answers here are not spoken. {/voice} on changes that.',
