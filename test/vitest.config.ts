@@ -17,6 +17,7 @@ const ALONE = existingTests([
   'tools/exec/shut-in.test.ts',
   'security/egress.test.ts',
   'delivery/text/cut.test.ts',
+  'bus/last-events.test.ts',
   'bus/nodes.test.ts',
   'bus/message-bus.test.ts',
   'bus/stop.test.ts',

@@ -101,6 +101,8 @@ export const ASKS_AT_END = 8;
 
 /** How often a node tells the others how far its turns are, and looks for those of others that have gone silent, in milliseconds. */
 export const RECONCILE_EVERY_MS = 5_000;
+/** How long owners have, after a lost connection, to tell of their turns with their own numbers, before the database is read, in milliseconds. */
+export const LOOK_AFTER_MS = 1_000;
 /** How long after its end a turn is told of: three times, because the last events and a telling may both be lost. */
 export const ENDS_TOLD_MS = 3 * RECONCILE_EVERY_MS + 1_000;
 
@@ -133,6 +135,7 @@ class NodeEventBus implements EventBus {
   /** Ends of turns whose text has a gap: each waits for the text. The function cancels the next question. */
   readonly #heldEnds = new Map<TurnRing, { event: AgentEvent; cancel: () => void }>();
   readonly #storedEnds: StoredEnds | undefined;
+  #cancelLook = (): void => undefined;
   #expireTimer: NodeJS.Timeout | undefined;
   #reconcileTimer: NodeJS.Timeout | undefined;
 
@@ -143,7 +146,9 @@ class NodeEventBus implements EventBus {
     const onRecord = (record: NodeRecord): void => this.#applyRecord(record);
     const onResumed = (): void => {
       this.#link?.send({ resumed: true });
-      this.#reconcile(true);
+      this.#reconcile();
+      this.#cancelLook();
+      this.#cancelLook = clock.after(LOOK_AFTER_MS, () => this.#reconcile(true));
     };
     this.#link = fanout && new NodeLink({ fanout, nodeId, clock, log, onRecord, onResumed });
     this.#storedEnds =
@@ -168,6 +173,7 @@ class NodeEventBus implements EventBus {
   async stop(): Promise<void> {
     clearInterval(this.#expireTimer);
     clearInterval(this.#reconcileTimer);
+    this.#cancelLook();
     for (const { cancel } of this.#heldEnds.values()) cancel();
     this.#heldEnds.clear();
     await this.#link?.stop();

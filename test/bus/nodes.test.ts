@@ -1,5 +1,5 @@
 /** The event bus across nodes: batches, losses and latecomers, over a network in this process that can lose. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   BATCH_BYTES,
   BATCH_EVERY_MS,
@@ -9,63 +9,11 @@ import {
   PEER_GONE_MS,
   RECORD_BYTES,
 } from '../../src/bus/node-link.ts';
-import {
-  ASK_AGAIN_MS,
-  ASKS_AT_END,
-  createEventBus,
-  ENDS_TOLD_MS,
-  RECONCILE_EVERY_MS,
-} from '../../src/bus/event-bus.ts';
-import type { StoredTurns } from '../../src/bus/stored-ends.ts';
-import type { TurnStatus } from '../../src/protocol/sessions/session-list.ts';
-import { type AgentEvent, type EventBody, FIRST_EVENT_ID, sseId } from '../../src/protocol/event.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { recordingLog, TestNetwork, textOnScreen } from './events.ts';
+import { ASK_AGAIN_MS, ASKS_AT_END } from '../../src/bus/event-bus.ts';
+import { type EventBody, FIRST_EVENT_ID, sseId } from '../../src/protocol/event.ts';
+import { chunk, flush, KEY, nodesOnNetwork, RUN, textOnScreen } from './events.ts';
 
-const KEY = 'telegram:1';
-const RUN = { sessionKey: KEY, turnId: 't', epoch: 1 } as const;
-const chunk = (delta: string, msgId = 'm'): EventBody => ({ type: 'stream_chunk', msgId, delta });
-
-const network = { current: new TestNetwork() };
-const open: (() => Promise<void>)[] = [];
-
-async function node(nodeId: string, turns?: StoredTurns) {
-  const clock = { ...systemClock, monotonicMs: () => Date.now() };
-  const { log, lines } = recordingLog();
-  const bus = createEventBus({
-    nodeId,
-    log,
-    clock,
-    fanout: network.current.fanout(),
-    ...(turns && { turns }),
-  });
-  const heard: AgentEvent[] = [];
-  bus.subscribe({}, (event) => heard.push(event));
-  await bus.start();
-  open.push(() => bus.stop());
-  return { bus, heard, lines };
-}
-
-/** Two nodes that know about each other. */
-async function twoNodes() {
-  const [a, b] = [await node('a'), await node('b')];
-  await flush();
-  network.current.batches = [];
-  return { a, b };
-}
-
-const flush = (): Promise<unknown> => vi.advanceTimersByTimeAsync(3 * BATCH_EVERY_MS);
-
-beforeEach(() => {
-  vi.useFakeTimers();
-  network.current = new TestNetwork();
-});
-
-afterEach(async () => {
-  for (const close of open.splice(0)) await close();
-  if (vi.getTimerCount() > 0) throw new Error('a timer was left behind');
-  vi.useRealTimers();
-});
+const { network, node, twoNodes } = nodesOnNetwork();
 
 describe('two nodes', () => {
   it('send each other events in order and in one batch, and do not receive their own', async () => {
@@ -282,91 +230,5 @@ describe('a single node', () => {
     turn.emit(chunk('y'));
     await flush();
     expect(network.current.batches).toEqual([]);
-  });
-});
-
-describe('the last events of a turn', () => {
-  const LOOKS = 3 * RECONCILE_EVERY_MS;
-  const answer = { role: 'assistant', isPlan: false, isError: false, createdAt: new Date() } as const;
-  const final = { ...answer, seq: 2, turnId: 't', content: 'half and half' };
-  const DONE: TurnStatus = { state: 'done', reason: 'max_iterations', final };
-
-  it('reach the readers of another node although they were lost, with the numbers that its own node gave them', async () => {
-    const { a, b } = await twoNodes();
-    const turn = a.bus.turn(RUN);
-    turn.emit(chunk('begin '));
-    await flush();
-    network.current.lose = () => true;
-    turn.emit(chunk('middle '));
-    turn.emit(chunk('end'));
-    turn.emit({ type: 'turn_ended', reason: 'completed' });
-    await flush();
-    network.current.lose = () => false;
-    await vi.advanceTimersByTimeAsync(LOOKS);
-    expect(textOnScreen(b.heard)).toBe('begin middle end');
-    expect(b.heard.filter(({ type }) => type === 'turn_ended').map(sseId)).toEqual(['1-4']);
-    expect(b.bus.replay(KEY, '1-4').events).toEqual([]);
-  });
-
-  it('reach them although all events of a short turn were lost, or only the end', async () => {
-    const { a, b } = await twoNodes();
-    network.current.lose = () => true;
-    const short = a.bus.turn(RUN);
-    short.emit(chunk('short'));
-    short.emit({ type: 'turn_ended', reason: 'completed' });
-    await flush();
-    network.current.lose = () => false;
-    const long = a.bus.turn({ ...RUN, sessionKey: 'telegram:2', turnId: 'u' });
-    long.emit(chunk('whole'));
-    await flush();
-    network.current.lose = () => true;
-    long.emit({ type: 'turn_ended', reason: 'stopped' });
-    await flush();
-    network.current.lose = () => false;
-    await vi.advanceTimersByTimeAsync(LOOKS);
-    const ends = b.heard.filter(({ type }) => type === 'turn_ended').map(({ turnId }) => turnId);
-    expect(new Set(ends)).toEqual(new Set(['t', 'u']));
-    expect(ends).toHaveLength(2);
-    expect(textOnScreen(b.heard.filter(({ turnId }) => turnId === 't'))).toBe('short');
-    expect(b.heard.filter(({ turnId }) => turnId === 'u').map(({ type }) => type)).toEqual([
-      'stream_chunk',
-      'turn_ended',
-    ]);
-  });
-
-  it('are read from the database when their node is gone, and only when the turn has ended', async () => {
-    const stored = new Map<string, TurnStatus>([['t', { state: 'running' }]]);
-    const turns = {
-      unfinishedTurns: (ids: readonly string[]) =>
-        Promise.resolve(new Set(ids.filter((id) => stored.get(id)?.state === 'running'))),
-      turn: (id: string) => Promise.resolve(stored.get(id)),
-    };
-    const [a, b] = [await node('a'), await node('b', turns)];
-    await flush();
-    a.bus.turn(RUN).emit(chunk('half'));
-    await flush();
-    network.current.lose = () => true;
-    await vi.advanceTimersByTimeAsync(LOOKS);
-    expect(b.heard.map(({ type }) => type)).toEqual(['stream_chunk']);
-    stored.set('t', DONE);
-    await vi.advanceTimersByTimeAsync(LOOKS);
-    expect(textOnScreen(b.heard)).toBe('half and half');
-    expect(b.heard.at(-1)).toMatchObject({ type: 'turn_ended', turnId: 't', reason: 'max_iterations' });
-    network.current.lose = () => false;
-    await vi.advanceTimersByTimeAsync(LOOKS);
-    expect(b.heard.filter(({ type }) => type === 'turn_ended')).toHaveLength(1);
-  });
-
-  it('cost nothing while nothing is lost', async () => {
-    const { a, b } = await twoNodes();
-    const turn = a.bus.turn(RUN);
-    turn.emit(chunk('word '));
-    await vi.advanceTimersByTimeAsync(LOOKS);
-    turn.emit({ type: 'turn_ended', reason: 'completed' });
-    await vi.advanceTimersByTimeAsync(2 * LOOKS);
-    expect(b.heard).toEqual(a.heard);
-    expect(network.current.batches.filter((batch) => /"want"|"state"/.test(batch))).toHaveLength(1);
-    const told = network.current.batches.filter((batch) => batch.includes('"runs"'));
-    expect(told).toHaveLength((LOOKS + ENDS_TOLD_MS - 1_000) / RECONCILE_EVERY_MS);
   });
 });

@@ -62,9 +62,9 @@ describeStore('messages that are too old', (databases) => {
         ended: [40, 35, 33],
       });
     const node = await store.lanes.register('home', LEASE_MS);
-    let isWriting = true;
+    const ending = new AbortController();
     const purges = [store, beside].map(async (one) => {
-      while (isWriting) await purge(one, 30);
+      while (!ending.signal.aborted) await purge(one, 30);
       await purge(one, 30);
     });
     const talk = async (chatId: string): Promise<void> => {
@@ -73,7 +73,7 @@ describeStore('messages that are too old', (databases) => {
         await store.ledger.finishTurn(only(heads), finished(turnId, `answer ${n}`));
       }
     };
-    await Promise.all(chats.map(talk)).finally(() => (isWriting = false));
+    await Promise.all(chats.map(talk)).finally(() => ending.abort());
     await Promise.all(purges);
     const expected = Array.from({ length: 6 }, (_, n) => [`text of m${n}`, `answer ${n}`]).flat();
     for (const chat of chats) {
