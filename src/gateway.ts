@@ -84,6 +84,7 @@ async function openModules(
   const { log, progress, showToken } = options;
   const config = settings.current();
   const { home, env } = config;
+  await ops.checkRestore(home);
   const first = { access: store.access, home, fromEnvironment: env.GATEWAY_TOKEN, showToken };
   const { file, revoked } = await security.ensureFirstToken(first);
   if (file !== undefined) log.info({ file }, 'first_token_written');

@@ -904,22 +904,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -935,7 +920,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -952,7 +936,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -970,7 +953,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1046,23 +1046,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1079,7 +1063,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1097,7 +1080,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1241,22 +1241,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1272,7 +1257,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1289,7 +1273,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1307,7 +1290,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1626,22 +1626,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1657,7 +1642,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1674,7 +1658,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1692,7 +1675,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1763,23 +1763,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1796,7 +1780,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1814,7 +1797,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1958,22 +1958,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1989,7 +1974,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2006,7 +1990,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2024,7 +2007,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2111,22 +2111,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -2142,7 +2127,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2159,7 +2143,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2177,7 +2160,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2750,7 +2750,7 @@ export interface Api {
               description: string;
               after?: string;
             }
-        )[]
+        )[],
       ];
     };
     answer: {
@@ -2971,13 +2971,13 @@ export interface Api {
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ]
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ];
       expiresInDays?: number;
     };
@@ -3059,16 +3059,7 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
-            ]
-          | [
               string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3078,7 +3069,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3089,7 +3079,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3101,7 +3090,18 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
             ];
         value?: unknown;
       }[];
@@ -3153,16 +3153,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3172,7 +3163,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3183,7 +3173,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3195,7 +3184,18 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
         },
@@ -3216,16 +3216,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3235,7 +3226,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3246,7 +3236,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3258,10 +3247,21 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
-        }[]
+        }[],
       ];
     };
     answer: {
