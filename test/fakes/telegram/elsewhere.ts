@@ -48,7 +48,18 @@ export class FakeElsewhere {
     const id = `guest-${(this.#count += 1)}`;
     this.#guests.set(id, { chatId });
     const chat = { id: Number(chatId), type: 'supergroup', title: 'Foreign' };
-    const message = { message_id: 7, date: 1, chat, from: personOf(from), text, guest_query_id: id };
+    const [command] = /^\/\S+/.exec(text) ?? [];
+    const entities =
+      command === undefined ? [] : [{ type: 'bot_command', offset: 0, length: command.length }];
+    const message = {
+      message_id: 7,
+      date: 1,
+      chat,
+      from: personOf(from),
+      text,
+      entities,
+      guest_query_id: id,
+    };
     this.#updates.add({ guest_message: message });
     return id;
   }

@@ -93,7 +93,7 @@ describeGateway(
     it('says nothing to strangers there, and gives them no code', async () => {
       const { telegram } = fixture();
       telegram.elsewhere.mentions('6667', '-1009004', '@parley_test_bot hello');
-      telegram.elsewhere.mentions('7003', '-1009004', '@parley_test_bot /new');
+      telegram.elsewhere.mentions('7003', '-1009004', '/new@parley_test_bot');
       fixture().ollama.answer({ text: 'Still here.' }, { when: 'are you there' });
       telegram.elsewhere.mentions('7003', '-1009004', '@parley_test_bot are you there');
       await shown('-1009004', ['Still here.']);

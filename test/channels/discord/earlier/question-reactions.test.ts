@@ -1,7 +1,7 @@
 /** The bot's reactions to questions, and its role in servers: what is remembered, and how much of it. */
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
-import { Guilds, MAX_GUILDS } from '../../../../channels/discord/guilds.ts';
+import { Guilds, MAX_GUILDS, MAX_NAMED_GUILDS } from '../../../../channels/discord/guilds.ts';
 import { questionReactions } from '../../../../channels/discord/reactions.ts';
 import { MAX_REACTIONS } from '../../../../src/protocol/channel-parts.ts';
 import { ChannelError } from '../../../../src/protocol/errors.ts';
@@ -113,5 +113,37 @@ describe("the bot's role in a server", () => {
       expect(await guilds.botRole('1', '2')).toBeUndefined();
       expect(calls).toBe(times);
     }
+  });
+});
+
+describe('the names of a server', () => {
+  it(`are requested once, and remembered for the ${MAX_NAMED_GUILDS} servers that were requested last`, async () => {
+    const asked: string[] = [];
+    const rest = restOf(({ path }) => {
+      asked.push(path);
+      const one = path.endsWith('/roles') ? { id: '7', name: 'Gardeners' } : { id: '8', name: 'garden' };
+      return Promise.resolve([one]);
+    });
+    const guilds = new Guilds(rest, pino({ level: 'silent' }), () => 0);
+    for (let n = 0; n <= MAX_NAMED_GUILDS; n += 1)
+      expect([...(await guilds.names(`${n}`))]).toEqual([
+        ['8', 'garden'],
+        ['7', 'Gardeners'],
+      ]);
+    await guilds.names('1');
+    expect(asked).toHaveLength(2 * (MAX_NAMED_GUILDS + 1));
+    await guilds.names('0');
+    expect(asked).toHaveLength(2 * (MAX_NAMED_GUILDS + 2));
+  });
+
+  it('are not requested again after a failure: the ids stay', async () => {
+    let calls = 0;
+    const rest = restOf(() => {
+      calls += 1;
+      return Promise.reject(new ChannelError('blocked', 'no'));
+    });
+    const guilds = new Guilds(rest, pino({ level: 'silent' }), () => 0);
+    for (let n = 0; n < 2; n += 1) expect((await guilds.names('1')).size).toBe(0);
+    expect(calls).toBe(2);
   });
 });
