@@ -76,7 +76,7 @@ export interface Components {
   leader: { enter(channel: Channel, signal: AbortSignal): Promise<void> };
   receive: Receive;
   health: { report(): Promise<HealthReport> };
-  agent: Closable;
+  agent: Closable & { escalate(signal: AbortSignal): Promise<void> };
   backups: Closable & { start(): void };
   mcp: Closable & { start(): void };
   memory: Closable & { refresh(): void };
@@ -96,6 +96,8 @@ export interface Components {
 export interface Lifecycle {
   /** True while the channels receive. */
   readonly ready: boolean;
+  /** Aborts when the gateway stops. */
+  readonly closing: AbortSignal;
   /** Starts the components; once they run, `tell` tells others about this gateway until the signal aborts. Throws the `GatewayError` of the one that could not start; everything is closed by then. */
   start(components: Components, tell: (signal: AbortSignal) => void): Promise<void>;
   /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
@@ -119,6 +121,7 @@ export function createLifecycle(log: Log): Lifecycle {
     get ready() {
       return ready;
     },
+    closing: closing.signal,
     async start(components, tell) {
       running = components;
       const { store, files, settings } = components;
@@ -140,6 +143,7 @@ export function createLifecycle(log: Log): Lifecycle {
         await startAll(components);
         components.media.startSweep(closing.signal);
         components.backups.start();
+        void components.agent.escalate(closing.signal);
         ready = true;
         tell(closing.signal);
       } catch (error) {

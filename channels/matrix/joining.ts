@@ -3,7 +3,7 @@ import { toAct } from '../../src/protocol/channel-parts.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
 import { CLIENT, type MatrixClient, pathOf } from './client.ts';
-import { readInvite, readPredecessor, serverOf } from './events.ts';
+import { isEncryptedRoom, readInvite, readPredecessor, serverOf } from './events.ts';
 import type { NamedRoom } from './rooms.ts';
 import type { ReceivingParts } from './sync.ts';
 
@@ -68,7 +68,7 @@ export async function answerInvitation(
   since: string,
   at: number,
 ): Promise<void> {
-  const { client, gateway, log, self } = parts;
+  const { client, encryption, gateway, log, self } = parts;
   const invite = readInvite(state, self);
   if (invite === undefined) return;
   const predecessor = readPredecessor(state);
@@ -89,6 +89,8 @@ export async function answerInvitation(
   try {
     const reason = isTooMany ? TOO_MANY_REASON : DECLINE_REASON;
     if (isStranger && !isTooMany) strangerRooms.set(roomId, true);
+    // Before the bot is in the room: from then on, people's clients send it their keys.
+    if (isWelcome && isEncryptedRoom(state)) await encryption.prepare().catch(unlessRetryable);
     await enterOrLeave(client, roomId, isWelcome ? 'join' : 'leave', isWelcome ? {} : { reason });
   } catch (error) {
     if (isWorthRetry(error)) throw error;
@@ -113,4 +115,9 @@ async function enterOrLeave(client: MatrixClient, roomId: string, act: 'join' | 
 /** True for failures that affect other rooms as well. */
 function isWorthRetry(error: unknown): boolean {
   return !(error instanceof ChannelError) || ['rate_limited', 'unauthorized'].includes(error.code);
+}
+
+/** A bot without keys enters the room as well, and says there that it cannot read it. */
+function unlessRetryable(error: unknown): void {
+  if (!(error instanceof ChannelError) || error.retryable) throw error;
 }

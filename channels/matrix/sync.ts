@@ -15,6 +15,7 @@ import {
   readSync,
   type SyncAnswer,
 } from './events.ts';
+import type { Encryption } from './encryption/encryption.ts';
 import type { Replacements } from './rooms.ts';
 import type { Sending } from './sending.ts';
 
@@ -25,6 +26,9 @@ const PAGE = 100;
 export const MAX_PAGES = 10;
 /** The homeserver answers a sync no later than this after the requested time, in milliseconds. */
 const GRACE_MS = 30_000;
+/** State that determines how messages are sent to a room. */
+const ENCRYPTION = 'm.room.encryption';
+const VISIBILITY = 'm.room.history_visibility';
 /** Events that are read; a timeline that contains only these omits less. */
 const TYPES = [
   'm.room.message',
@@ -34,6 +38,8 @@ const TYPES = [
   'm.room.redaction',
   'm.room.member',
   'm.room.encrypted',
+  ENCRYPTION,
+  VISIBILITY,
   'm.room.tombstone',
 ];
 const NOTHING = { types: [] };
@@ -43,7 +49,7 @@ const FILTER = {
   room: {
     account_data: NOTHING,
     ephemeral: NOTHING,
-    state: { types: ['m.room.member', 'm.room.tombstone'] },
+    state: { types: ['m.room.member', 'm.room.tombstone', ENCRYPTION, VISIBILITY] },
     timeline: { types: TYPES, limit: PER_ROOM },
   },
 };
@@ -57,6 +63,7 @@ export interface ReceivingParts extends ChannelDeps {
   receive: Receive;
   client: MatrixClient;
   sending: Sending;
+  encryption: Encryption;
   replacements: Replacements;
   /** Private rooms of strangers that the bot has joined lately. */
   strangerRooms: TtlCache<true>;

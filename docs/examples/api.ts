@@ -3244,6 +3244,24 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'GET /v1/channels': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/channels/{name}': {
+    path: {
+      name: string;
+    };
+    body: {
+      variables?: {
+        [k: string]: string;
+      };
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'GET /v1/health': {
     answer: {
       [k: string]: unknown;

@@ -17,7 +17,7 @@ import {
   systemInbound,
 } from '../protocol/receive.ts';
 import { type AcceptResult, HISTORY_ROWS } from '../protocol/store/accept.ts';
-import { GROUP_WAIT_MS, MAX_LISTED_APPROVALS } from '../protocol/agent/approvals.ts';
+import { type ApprovalRecord, GROUP_WAIT_MS, MAX_LISTED_APPROVALS } from '../protocol/agent/approvals.ts';
 import { RETRY_REFUSALS } from '../protocol/store/records.ts';
 import { deliver, refuseByRule } from './replies.ts';
 import { toGatewayError } from '../protocol/errors.ts';
@@ -149,13 +149,13 @@ async function sendWaitingNotice(
   say: Say,
 ): Promise<void> {
   try {
-    const pending = await context.approvals.pending({ session, limit: MAX_LISTED_APPROVALS });
-    const approval = pending.find(({ userId }) => userId === userIdOf(message));
+    const [calls, questions] = await Promise.all([
+      context.approvals.pending({ session, limit: MAX_LISTED_APPROVALS }),
+      context.approvals.questions({ session }),
+    ]);
+    const approval = [...calls, ...questions].find(({ userId }) => userId === userIdOf(message));
     if (approval === undefined) return;
-    const text =
-      message.place === 'group'
-        ? say('waiting.for_owner', { tool: approval.tool, count: GROUP_WAIT_MS / 60_000 })
-        : say('waiting.for_approval', { tool: approval.tool });
+    const text = waitingText(approval, message.place === 'group', say);
     context.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
     const { channel, chatId, threadId, senderId } = message;
     const replyTo = answeredMessage(message);
@@ -166,6 +166,12 @@ async function sendWaitingNotice(
   } catch (error) {
     context.log.warn({ err: toGatewayError(error), sessionKey: session }, 'waiting_notice_failed');
   }
+}
+
+function waitingText({ tool, question }: ApprovalRecord, inGroup: boolean, say: Say): string {
+  if (question !== undefined) return say('waiting.for_answer', { who: question.label });
+  if (!inGroup) return say('waiting.for_approval', { tool });
+  return say('waiting.for_owner', { tool, count: GROUP_WAIT_MS / 60_000 });
 }
 
 /** Makes `SendSystemMessage`. It throws only `StoreError`. */

@@ -119,11 +119,12 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
   const { ledger, models, status, store } = context;
   const { session, say } = call;
   const reader = readerOf(call);
-  const [record, queue, agents, pending] = await Promise.all([
+  const [record, queue, agents, pending, asked] = await Promise.all([
     ledger.session(session),
     ledger.queue(session),
     store.subagents.working(session),
     context.approvals.pending({ session, limit: MAX_WAITS_SHOWN }),
+    context.approvals.questions({ session }),
   ]);
   const binding = record?.profileChosen === true ? undefined : context.boundTo(call);
   const profileId = binding?.profile ?? record?.profileId ?? 'default';
@@ -141,6 +142,7 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
     say('status.messages', { messages: record?.messageCount ?? 0 }),
     ...(taints(sources) ? [say('status.sources', { sources: describeSources(sources, say) })] : []),
     ...pending.map((request) => waitLine(request, say)),
+    ...asked.map((one) => askedLine(one, say)),
     ...agents.map((agent) => agentLine(agent, say)),
     ...status.mcp().flatMap((server) => serverLines(server, reader, say)),
     ...(status.profileErrors().length === 0 ? [] : [say('status.profile_errors')]),
@@ -182,10 +184,18 @@ function settingsLines({ errors, needsRestart }: SettingsReport, say: Say): stri
 /** What waits for a decision, and for whom. */
 function waitLine({ tool, plan, askedBy, expiresAt }: ApprovalRecord, say: Say): string {
   const who = askedBy === undefined ? say('status.nobody') : clipEnd(oneLine(askedBy), TASK_SHOWN);
-  const minutes = Math.max(0, Math.ceil((expiresAt.getTime() - systemClock.epochMs()) / 60_000));
+  const minutes = minutesUntil(expiresAt);
   return plan === undefined
     ? say('status.approval', { tool, who, minutes })
     : say('status.plan_wait', { who, minutes });
+}
+
+function askedLine({ question, expiresAt }: ApprovalRecord, say: Say): string {
+  return say('status.asked', { minutes: minutesUntil(expiresAt), who: question?.label ?? '' });
+}
+
+function minutesUntil(end: Date): number {
+  return Math.max(0, Math.ceil((end.getTime() - systemClock.epochMs()) / 60_000));
 }
 
 function agentLine({ profileId, task, leftMs }: RunningSubagent, say: Say): string {

@@ -261,7 +261,7 @@ const SESSIONS = [
   event('profile_switched', 'another profile answers here', { profileId: z.string() }),
   event('session_titled', 'the session has a title, or no longer has one', { title: z.string().nullable() }),
   event('context_compressed', 'old turns were summarized', { before: z.int(), after: z.int() }),
-  // `model_unavailable`, `dead_letter`, `outcome_unknown`, …
+  // `model_unavailable`, `model_slow`, `dead_letter`, `outcome_unknown`, …
   event('notice', 'something that the user should know now', { code: z.string(), text: z.string() }),
   event('cron_executed', 'a schedule ran', { scheduleId: z.string() }),
   event('heartbeat_tick', 'the heartbeat ran'),

@@ -86,6 +86,8 @@ export interface InboundMessage extends Place {
   placeholder?: SentMessage | undefined;
   /** The channel itself shows the gateway's immediate reply (a slash command of Slack): none is queued. */
   answeredInPlace?: true | undefined;
+  /** The name of the group, as its members know it; for display only. */
+  chatName?: string | undefined;
   /** A session other than the address's own; only for `system` messages and HTTP. */
   sessionKey?: SessionKey | undefined;
   /** Of a `system` message: the sources that its text was made from. Channels never set it. */

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../../src/protocol/event.ts';
 import type { Plan } from '../../src/protocol/agent/plan.ts';
-import { write } from '../channels/http/page/browser/browser.ts';
+import { chooseInChat, write } from '../channels/http/page/browser/browser.ts';
 import { describePage } from '../channels/http/page/browser/describe-page.ts';
 import { readPanel } from '../channels/http/page/plan/panel.ts';
 import { eventsUntil } from '../channels/http/client.ts';
@@ -161,7 +161,7 @@ describe('the demo', () => {
       const chosen = page.waitForResponse(
         (response) => response.request().postData()?.includes('teacher') === true,
       );
-      await page.getByLabel('Plan mode').selectOption('teacher');
+      await chooseInChat(page, 'mode', 'teacher');
       expect((await chosen).status()).toBe(200);
       await write(page, 'plan a picnic');
       const press = (name: string): Promise<void> =>

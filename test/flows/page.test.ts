@@ -84,6 +84,27 @@ describePage('the page of a gateway', (tab) => {
     expect(by).toBe('client');
   });
 
+  it('shows that what waited behind a stopped answer was dropped, also after a reload, and counts it no more', async () => {
+    fixture.ollama.answer({ text: 'one', hold: true }, { when: 'the one that runs' });
+    fixture.ollama.answer({ text: 'four', hold: true }, { when: 'after the stop' });
+    await tab.page.getByRole('button', { name: 'New chat' }).click();
+    for (const text of ['the one that runs', 'second in line', 'third in line']) await write(tab.page, text);
+    await tab.page.getByText('Waiting: 2 messages are ahead of this one.').waitFor();
+    await tab.page.getByRole('button', { name: 'Stop the answer' }).click();
+    const dropped = tab.page.getByText('Dropped: this message was not answered.');
+    await expect.poll(() => dropped.count(), WAIT).toBe(2);
+    const key = decodeURIComponent(new URL(tab.page.url()).hash.slice(1));
+    const leftOut = (await fixture.messages(key)).filter((message) => message.leftOut);
+    expect(leftOut.map(({ content }) => content)).toEqual(['second in line', 'third in line']);
+    await write(tab.page, 'after the stop');
+    const call = await fixture.modelCall('after the stop');
+    expect(await tab.page.getByText('Waiting:').count()).toBe(0);
+    await tab.page.reload();
+    await expect.poll(() => dropped.count(), WAIT).toBe(2);
+    call.release();
+    await tab.page.locator('.md', { hasText: 'four' }).waitFor();
+  });
+
   it('shows what a webhook leaves in a chat: as unread in the list, live in the open chat, and after a reload', async () => {
     const call = async (job: string): Promise<void> => {
       const body = JSON.stringify({ job });

@@ -35,6 +35,7 @@ export type {
   TurnWork,
   CommandListing,
   FileLimits,
+  SessionSettings,
   PlanAction,
   ApprovalDecision,
 };

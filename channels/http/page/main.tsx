@@ -1,21 +1,26 @@
 /** The entry of the page: signs in, then shows the list of chats and the open one. */
+import { effect, signal } from '@preact/signals';
 import { render } from 'preact';
 import { type Api, ApiError } from './api.ts';
-import { ChatView } from './chat/chat-view.ts';
-import { byId } from './dom.ts';
-import { modelProblem } from './failures/model-problem.js';
-import { ScheduleList } from './chats/schedules.ts';
-import { SettingsLater } from './settings/settings-later.js';
-import { Inbox } from './chats/inbox.ts';
-import { followLists } from './chats/list-events.ts';
-import { setChannelLabels, Sidebar } from './chats/sidebar.ts';
-import { forgetCommandAnswers } from './commands/command-answers.js';
+import { ChatChoices } from './chat/chat-choices.ts';
+import { ChatView, OpenChat } from './chat/chat-view.ts';
 import { forgetDrafts } from './chat/composer/drafts.ts';
-import { showError } from './failures/show-error.js';
-import { AccountMenu, version } from './shell/account-menu.tsx';
+import { setChannelLabels } from './chats/chat-names.ts';
+import { ChatList } from './chats/chat-list.ts';
+import { Inbox, waitingCount } from './chats/inbox.ts';
+import { followLists } from './chats/list-events.ts';
+import { ScheduleList } from './chats/schedules.tsx';
+import { ChatSearch } from './chats/search.tsx';
+import { forgetCommandAnswers } from './commands/command-answers.ts';
+import { byId } from './dom.ts';
+import { messageOf } from './failures/in-place.ts';
+import { modelProblem } from './failures/model-problem.ts';
+import { showError } from './failures/show-error.ts';
+import { SettingsLater } from './settings/settings-later.ts';
+import { version } from './shell/account-menu.tsx';
 import { listenForKeys } from './shell/keys.tsx';
+import { healthProblem, isDemo, Shell, sidebarOpen } from './shell/shell.tsx';
 import { removeToken, signIn } from './sign-in.ts';
-import { messageOf } from './failures/in-place.js';
 
 /**
  * What the page asks for again and again while it is looked at, as does only the screen of the log: whether models
@@ -37,85 +42,92 @@ function keyInAddress(): string | undefined {
   return /^[a-z][a-z0-9]*:./.test(key) ? key : undefined;
 }
 
-/** Shows the gateway's health; `onNewLabels` is called when a channel has a new label. */
-async function showHealth(api: Api, onNewLabels: () => void): Promise<void> {
-  const banner = byId('health-banner', HTMLElement);
+/** Reads the gateway's health. Never rejects. */
+async function readHealth(api: Api): Promise<void> {
   try {
     const health = await api.health();
-    if (setChannelLabels(health.channels)) onNewLabels();
-    byId('demo-banner', HTMLElement).hidden = !health.demo;
+    setChannelLabels(health.channels);
+    isDemo.value = health.demo;
     version.value = health.version;
-    const problem = modelProblem(health.model);
-    banner.hidden = problem === undefined;
-    banner.textContent = problem ?? '';
-    banner.classList.toggle('model-down', health.model.state === 'down');
+    const text = modelProblem(health.model);
+    healthProblem.value = text === undefined ? undefined : { text, isDown: health.model.state === 'down' };
   } catch (error) {
     // Another banner says that the gateway cannot be reached.
-    banner.hidden = error instanceof ApiError && error.isUnreachable;
-    banner.textContent = messageOf(error);
-    banner.classList.remove('model-down');
+    const isSaid = error instanceof ApiError && error.isUnreachable;
+    healthProblem.value = isSaid ? undefined : { text: messageOf(error), isDown: false };
   }
 }
 
-function showSidebar(open: boolean): void {
-  byId('app', HTMLElement).classList.toggle('sidebar-open', open);
-  byId('shade', HTMLElement).hidden = !open;
-  byId('open-sidebar', HTMLElement).setAttribute('aria-expanded', String(open));
-  if (open) byId('close-sidebar', HTMLElement).focus();
-}
+/** The entry of the history that stands for the list of chats over the chat, on a phone. */
+const DRAWER = 'list';
 
 /** The parts of the page, and which of them is open. */
 class App {
   readonly #api: Api;
-  readonly sidebar: Sidebar;
+  readonly list: ChatList;
   readonly schedules: ScheduleList;
   readonly chat: ChatView;
   readonly #inbox: Inbox;
   readonly #settings: SettingsLater;
+  /** The settings are shown in place of the chat. */
+  readonly #inSettings = signal(false);
 
   constructor(api: Api) {
     this.#api = api;
-    const open = (key: string, seq?: number): void => {
-      showSidebar(false);
-      this.open(key, { seq });
-    };
-    this.sidebar = new Sidebar(api, {
+    const open = (key: string, seq?: number): void => this.open(key, { seq });
+    this.list = new ChatList(api, {
       showError,
       open,
-      deleted: (key) => {
-        if (key === this.chat.key) this.openNew();
-      },
-      renamed: (key) => {
-        if (key === this.chat.key) this.chat.showTitle();
+      deleted: (keys) => {
+        if (keys.includes(this.chat.key)) this.openNew();
       },
       loaded: () => this.#inbox.elsewhere.redraw(),
     });
-    this.schedules = new ScheduleList(api, (key) => open(key));
-    this.chat = new ChatView(api, this.sidebar, {
-      showError,
-      open: (key) => this.open(key),
-      changed: () => {
-        Promise.all([this.sidebar.refresh(), this.schedules.refresh()]).catch(showError);
+    this.schedules = new ScheduleList(api);
+    const { list, schedules } = this;
+    const choices = new ChatChoices(api, showError);
+    const chat = new OpenChat(list);
+    const search = new ChatSearch(api, { open, showError });
+    const acts = {
+      open,
+      newChat: () => this.openNew(),
+      showSidebar,
+      signOut,
+      send: (text: string) => this.chat.send(text),
+      showLinked: () => this.chat.linked.show(),
+      showTrace: () => this.chat.showTrace(),
+    };
+    render(<Shell {...{ api, list, search, schedules, choices, chat, acts }} />, byId('page', HTMLElement));
+    this.chat = new ChatView(
+      api,
+      { list, choices, chat },
+      {
+        showError,
+        open,
+        changed: () => void Promise.all([list.refresh(), schedules.refresh()]).catch(showError),
       },
-    });
-    this.#inbox = new Inbox(api, {
-      showError,
-      titleOf: (key) => this.sidebar.titleOf(key),
-      open: (key) => open(key),
-    });
+    );
+    this.#inbox = new Inbox(api, { showError, titleOf: (key) => list.titleOf(key), open });
     this.#settings = new SettingsLater(api, {
       showError,
       showSidebar: () => showSidebar(true),
+      chatKey: () => this.chat.key,
       labelled: (menu) => this.#inbox.elsewhere.labelled(menu),
+    });
+    effect(() => {
+      const title = chat.exists.value ? `${chat.title.value} · ` : '';
+      const waiting = waitingCount.value === 0 ? '' : `(${waitingCount.value}) `;
+      document.title = `${waiting}${title}Parley`;
     });
   }
 
+  /** Shows a chat. Another one than before is a step of the history, which the browser's Back takes back. */
   open(key: string, options: { fresh?: boolean; seq?: number | undefined } = {}): void {
-    history.replaceState(null, '', `#${key}`);
-    this.#settings.hide();
-    this.sidebar.select(key);
-    this.#inbox.elsewhere.openChat(key);
-    this.chat.open(key, options);
+    const address = `#${key}`;
+    const isStep = location.hash !== '' && location.hash !== address && history.state !== DRAWER;
+    history[isStep ? 'pushState' : 'replaceState'](null, '', address);
+    sidebarOpen.value = false;
+    this.#show(key, options);
   }
 
   openNew(): void {
@@ -124,39 +136,44 @@ class App {
 
   /** Opens what the address names: a chat or a screen of the settings. */
   openAddressed(): void {
-    const screen = /^#settings(?:\/([a-z-]+))?$/.exec(location.hash);
+    sidebarOpen.value = history.state === DRAWER;
+    const screen = /^#settings(?:\/([\w./-]+))?$/.exec(location.hash);
     if (screen !== null) {
-      showSidebar(false);
+      this.#inSettings.value = true;
+      this.list.open('');
       this.#settings.show(screen[1]);
       return;
     }
     const key = keyInAddress();
     if (key === undefined) this.openNew();
-    else this.open(key);
+    else if (key !== this.chat.key || this.#inSettings.value) this.#show(key, {});
+  }
+
+  #show(key: string, options: { fresh?: boolean; seq?: number | undefined }): void {
+    this.#inSettings.value = false;
+    this.#settings.hide();
+    this.list.open(key);
+    this.#inbox.elsewhere.openChat(key);
+    this.chat.open(key, options);
   }
 
   /** Shows the health of the gateway and how long ago things happened, now and from now on. */
   keepFresh(): void {
-    const refreshHealth = (): Promise<void> =>
-      showHealth(this.#api, () => {
-        this.sidebar.redraw();
-        this.chat.showChannel();
-      });
-    void refreshHealth();
-    setInterval(() => document.hidden || void refreshHealth(), HEALTH_EVERY_MS);
-    setInterval(() => document.hidden || this.sidebar.redraw(), REDRAW_EVERY_MS);
+    void readHealth(this.#api);
+    setInterval(() => document.hidden || void readHealth(this.#api), HEALTH_EVERY_MS);
+    setInterval(() => document.hidden || (this.list.now.value = Date.now()), REDRAW_EVERY_MS);
   }
 
   /** Follows what happens in all chats. */
   follow(): void {
     void followLists(this.#api, {
       open: () => {
-        this.sidebar.refreshSoon();
+        this.list.refreshSoon();
         this.#inbox.refreshSoon();
       },
       event: ({ type }) => {
         if (type === 'turn_ended' || type === 'cron_executed') void this.schedules.refresh().catch(showError);
-        this.sidebar.refreshSoon();
+        this.list.refreshSoon();
         this.#inbox.apply(type);
       },
       refused: showError,
@@ -164,18 +181,15 @@ class App {
   }
 }
 
-/** The buttons and keys around the chat. */
-function listenToFrame(app: App): void {
-  byId('skip', HTMLElement).addEventListener('click', () => byId('draft', HTMLElement).focus());
-  byId('new-chat', HTMLElement).addEventListener('click', () => {
-    showSidebar(false);
-    app.openNew();
-  });
-  byId('open-sidebar', HTMLElement).addEventListener('click', () => showSidebar(true));
-  byId('close-sidebar', HTMLElement).addEventListener('click', () => showSidebar(false));
-  byId('shade', HTMLElement).addEventListener('click', () => showSidebar(false));
-  addEventListener('keydown', (event) => event.key === 'Escape' && showSidebar(false));
-  addEventListener('hashchange', () => app.openAddressed());
+/** Shows the list of chats over the chat, as a step of the history, or takes that step back. */
+function showSidebar(open: boolean): void {
+  if (open === sidebarOpen.peek()) return;
+  if (open) {
+    history.pushState(DRAWER, '');
+    sidebarOpen.value = true;
+    setTimeout(() => byId('close-sidebar', HTMLElement).focus());
+  } else if (history.state === DRAWER) history.back();
+  else sidebarOpen.value = false;
 }
 
 function signOut(): void {
@@ -188,23 +202,16 @@ function signOut(): void {
 
 async function startPage(): Promise<void> {
   const { api, chats } = await signIn();
-  byId('app', HTMLElement).hidden = false;
   const app = new App(api);
   app.chat.stopWithEscape();
   listenForKeys();
-  listenToFrame(app);
+  addEventListener('keydown', (event) => event.key === 'Escape' && showSidebar(false));
+  addEventListener('popstate', () => app.openAddressed());
   app.keepFresh();
-  await app.sidebar.refresh(chats).catch(showError);
+  await app.list.refresh(chats).catch(showError);
   app.openAddressed();
   // Read by tests, and by whoever measures the page in a browser.
   performance.mark('parley-usable');
-  // No one has to wait for it before writing.
-  setTimeout(() =>
-    render(
-      <AccountMenu api={api} showError={showError} signOut={signOut} />,
-      byId('sidebar-foot', HTMLElement),
-    ),
-  );
   app.follow();
   await app.schedules.refresh().catch(showError);
 }

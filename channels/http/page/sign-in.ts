@@ -3,7 +3,7 @@
  * without which it is worth nothing; or by a token, which is stored for the tab or for the device, never in an address.
  */
 import { Api, ApiError, type Session } from './api.ts';
-import { CHATS_PER_PAGE } from './chats/sidebar.ts';
+import { CHATS_PER_PAGE } from './chats/chat-list.ts';
 import { byId } from './dom.ts';
 import { errorOf, keepPageKey, pageHeader } from './requests.ts';
 import { say } from './texts.ts';

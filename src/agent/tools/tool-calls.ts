@@ -6,6 +6,7 @@ import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { ToolCall } from '../../protocol/agent/provider.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../protocol/agent/subagents.ts';
 import type { Tool, ToolContext } from '../../protocol/agent/tool.ts';
+import { askPerson } from './ask-person.ts';
 import { type GatedCall, passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
 import { runConcurrently } from '../../lib/async/run-concurrently.ts';
@@ -156,6 +157,7 @@ async function runTool(
     const gated = { callKey, toolCallId: call.id, tool, args, agentId: agentIdOf(turn) };
     const refusal = (await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared));
     if (refusal !== undefined) return refusal;
+    if (tool.question !== undefined) return await askPerson(shared, turn, gated);
   }
   const userRole = await userRoleOf(turn, shared.isOwner);
   if (!isRepeat && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);

@@ -34,6 +34,7 @@ export const DEFAULT_TOOLS: readonly string[] = [
   'spawn_agent',
   'message',
   'send_file',
+  'ask',
 ];
 
 /** Flags and numbers of a profile; every field has a default. The descriptions are those of docs/configuration.md and of the form. */

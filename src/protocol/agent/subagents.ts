@@ -16,6 +16,7 @@ export const SPAWN_TOOL = 'spawn_agent';
 export const NOT_FOR_SUBAGENTS: readonly string[] = [
   SPAWN_TOOL,
   MESSAGE_TOOL,
+  'ask',
   'cron',
   SWITCH_PROFILE,
   PLAN_TOOL,

@@ -211,7 +211,9 @@ export class TurnScenario {
       background: {
         claimingNode: () => this.node,
         runHeads: ({ heads }) => void this.background.push(...heads),
+        sweepSoon: () => undefined,
       },
+      ownerChats: async () => [],
       isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,

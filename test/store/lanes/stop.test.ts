@@ -23,6 +23,8 @@ describeStore('stop and park', (databases) => {
     expect(await lanes.stop(SESSION, { fresh: false })).toEqual({ stopped: true, cancelled: 2 });
     expect(await lanes.flags(node)).toMatchObject([{ lane: 'in:telegram:42', stopSeq: 3 }]);
     expect(await ledger.turn(queued.turnId)).toMatchObject({ state: 'done', reason: 'stopped' });
+    const messages = await ledger.messages(SESSION, { limit: 9 });
+    expect(messages.map(({ leftOut }) => leftOut)).toEqual([undefined, true, true]);
     expect(accepted(await ledger.accept(request('m4')))).toMatchObject({ position: 1 });
     const ended = finished(turnId, 'so far', { reason: 'stopped' });
     expect(only(await ledger.finishTurn(head, ended))).toMatchObject({

@@ -1,18 +1,19 @@
 /** The open chat: its title, its connection, and sending messages. */
+import { closestNames } from '../../../../src/lib/text.ts';
+import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
 import { type Api, ApiError, type StoredFile } from '../api.ts';
 import { ApprovalCards } from './approvals/approval-cards.js';
 import { Composer } from './composer/composer.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { byId } from '../dom.ts';
 import { asSentAgain } from './file-views.ts';
-import { noteStream } from '../failures/reachability.js';
+import { connectionLost, noteStream } from '../failures/reachability.ts';
 import { followSession } from '../follow.ts';
 import { InOrder } from './in-order.ts';
-import { showGreeting } from './greeting.ts';
-import { ChatDetails } from './chat-details.ts';
 import { LinkedChats } from './linked-chats.ts';
-import { SessionHead } from './session-head.ts';
-import { channelOf, type Sidebar } from '../chats/sidebar.ts';
-import { showChatInTitle } from '../chats/title.ts';
+import type { ChatChoices } from './chat-choices.ts';
+import type { ChatList } from '../chats/chat-list.ts';
+import { channelOf } from '../chats/chat-names.ts';
 import { QueuePanel } from './composer/queue-panel.ts';
 import { TurnActs } from './turn/turn-acts.ts';
 import { Transcript } from './transcript.ts';
@@ -31,51 +32,87 @@ const TURNING = new Set(['turn_started', 'turn_ended']);
 /** Events after which the stored messages are read again. */
 const REFRESHING = new Set(['message_received', 'message_sent', 'context_changed', 'queue_changed']);
 
+/** What the frame of the page shows of the open chat. */
+export class OpenChat {
+  /** It has a message. */
+  readonly exists = signal(false);
+  /** Nothing is shown in it yet. */
+  readonly isEmpty = signal(false);
+  /** What the menu calls the chats that share the conversation. */
+  readonly linkedLabel = signal(say('page.linked.link'));
+  readonly title: ReadonlySignal<string>;
+
+  constructor(list: ChatList) {
+    this.title = computed(() =>
+      this.exists.value ? list.titleOf(list.current.value) : say('page.chat.new'),
+    );
+  }
+}
+
 /** The main part of the page, which shows one session at a time. */
 export class ChatView {
   key = '';
   #api;
-  #sidebar;
+  #list;
+  #choices;
+  #chat;
   #host;
-  #head;
   #approvals;
   #queue;
-  #linked;
-  #details;
+  readonly linked;
   #composer;
   #sends = new InOrder();
+  /** How messages that were not sent are tried again, and whether that happens by itself after a reconnect. */
+  #unsent = new Map<() => void, boolean>();
+  #commands: Promise<readonly string[]> | undefined;
   #transcript: Transcript | undefined;
   #stopFollowing: () => void = () => undefined;
   #following = false;
   /** A message was accepted since the events were last asked for: the chat exists now. */
   #isBegun = false;
 
-  constructor(api: Api, sidebar: Sidebar, host: ChatHost) {
+  constructor(
+    api: Api,
+    { list, choices, chat }: { list: ChatList; choices: ChatChoices; chat: OpenChat },
+    host: ChatHost,
+  ) {
     this.#api = api;
-    this.#sidebar = sidebar;
+    this.#list = list;
+    this.#choices = choices;
+    this.#chat = chat;
     this.#host = host;
-    this.#head = new SessionHead(api, host.showError);
     this.#queue = new QueuePanel(api, host.showError);
-    this.#linked = new LinkedChats(api, {
+    this.linked = new LinkedChats(api, {
       showError: host.showError,
       made: () => this.#follow(),
+      label: chat.linkedLabel,
     });
-    this.#details = new ChatDetails(api);
     this.#approvals = new ApprovalCards(api, host.showError, (approvals) =>
       this.#transcript?.setPlanApprovals(approvals),
     );
     this.#composer = new Composer(
       api,
-      (content, files) => void this.#send(content, files),
+      (content, files) => void this.#sendOrAsk(content, files),
       () => void this.#stop(),
       host.showError,
     );
+    // Only chats of this channel can be written in.
+    effect(() => {
+      const key = list.current.value;
+      const isPageChat = key.startsWith('http:');
+      const note = isPageChat ? '' : say('page.chat.elsewhere', { label: channelOf(key) });
+      this.#composer.setWritable(isPageChat, note);
+    });
+    effect(() => {
+      if (!connectionLost.value) untracked(() => this.#resend());
+    });
   }
 
   /** Stops the running answer with Escape, wherever the focus is; dialogs and menus close first. */
   stopWithEscape() {
     addEventListener('keydown', (event) => {
-      const isFree = !event.defaultPrevented && document.querySelector('dialog[open]') === null;
+      const isFree =
+        !event.defaultPrevented && document.querySelector('dialog[open], :popover-open') === null;
       if (event.key === 'Escape' && isFree && this.#transcript?.running === true) void this.#stop();
     });
   }
@@ -96,15 +133,13 @@ export class ChatView {
     const isPageChat = key.startsWith('http:');
     byId('transcript', HTMLElement).classList.toggle('writable', isPageChat);
     this.#composer.open(key);
-    this.#setTitle(fresh ? say('page.chat.new') : this.#sidebar.titleOf(key));
-    this.showChannel();
     this.#setRunning(false);
-    this.#head.open(key, fresh);
+    this.#choices.open(key, fresh);
     this.#approvals.open(key);
     this.#queue.open(key);
-    this.#linked.open(key);
-    this.#details.open(key, !fresh);
-    this.#showGreeting(fresh);
+    this.linked.open(key);
+    this.#chat.exists.value = !fresh;
+    this.#chat.isEmpty.value = fresh;
     if (!fresh) this.#follow();
     if (seq !== undefined) void this.#transcript.show(seq).catch((error) => this.#host.showError(error));
     else if (isPageChat) this.#composer.focus();
@@ -117,21 +152,14 @@ export class ChatView {
     if (message !== undefined) void this.#send(message.content, message.files.map(asSentAgain));
   }
 
-  /** Shows the chat's name as the list has it now. */
-  showTitle() {
-    this.#setTitle(this.#sidebar.titleOf(this.key));
+  /** Opens the trace of the newest answer. */
+  showTrace() {
+    this.#transcript?.showNewestTrace();
   }
 
-  /** Shows the chat's channel; only chats of this channel can be written in. */
-  showChannel() {
-    if (this.key === '') return;
-    const isPageChat = this.key.startsWith('http:');
-    const label = channelOf(this.key);
-    const badge = byId('channel-badge', HTMLElement);
-    badge.hidden = isPageChat;
-    badge.textContent = label;
-    const note = isPageChat ? '' : say('page.chat.elsewhere', { label });
-    this.#composer.setWritable(isPageChat, note);
+  /** Sends a message without files. */
+  send(content: string) {
+    void this.#send(content, []);
   }
 
   #closeCurrent() {
@@ -153,10 +181,10 @@ export class ChatView {
     this.#stopFollowing = followSession(this.#api, this.key, {
       open: () => {
         noteStream(false);
-        void this.#head.refresh();
+        void this.#choices.refresh();
         void this.#approvals.refresh();
         this.#queue.refreshSoon();
-        void this.#linked.refresh();
+        void this.linked.refresh();
         refresh(true);
       },
       lost: () => noteStream(true),
@@ -165,14 +193,14 @@ export class ChatView {
         transcript.apply(event);
         this.#approvals.apply(event);
         this.#queue.apply(event);
-        this.#linked.apply(event);
+        this.linked.apply(event);
         if (TURNING.has(event.type)) this.#setRunning(transcript.running);
-        if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#head.refresh();
+        if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#choices.refresh();
         if (REFRESHING.has(event.type)) refresh();
         if (event.type !== 'turn_ended') return;
         byId('announcer', HTMLElement).textContent = transcript.spokenText(event.turnId);
         refresh();
-        this.#head.refreshModel();
+        this.#choices.refreshModel();
         this.#host.changed();
       },
     });
@@ -180,7 +208,7 @@ export class ChatView {
 
   #setRunning(running: boolean) {
     this.#composer.setRunning(running);
-    this.#head.setRunning(running);
+    this.#choices.running.value = running;
   }
 
   #refused(error: ApiError) {
@@ -196,18 +224,45 @@ export class ChatView {
       return;
     }
     // The address names a chat that has no message yet, as after a reload of a new one.
-    this.#details.open(this.key, false);
-    this.#setTitle(say('page.chat.new'));
-    this.#showGreeting(this.#transcript?.showCommands() !== true);
+    this.#chat.exists.value = false;
+    this.#chat.isEmpty.value = this.#transcript?.showCommands() !== true;
+  }
+
+  /** Sends what waited for the connection, in its order. */
+  #resend() {
+    for (const [again, isAutomatic] of this.#unsent) if (isAutomatic) again();
+  }
+
+  /** Asks before something that looks like a command, and is none, goes to the model. */
+  async #sendOrAsk(content: string, files: StoredFile[]) {
+    const [, name] = /^\/([a-z][\w-]*)(?:\s|$)/i.exec(content) ?? [];
+    const question = name === undefined ? undefined : await this.#questionAbout(name.toLowerCase());
+    if (question === undefined || (await confirmDelete(question, say('page.command.send'))))
+      await this.#send(content, files);
+    else this.#composer.giveBack(content);
+  }
+
+  /** Undefined for a command of the gateway, and while it cannot be asked for them. */
+  async #questionAbout(name: string) {
+    this.#commands ??= this.#api.commands().then((commands) => commands.map((command) => command.name));
+    const names = await this.#commands.catch(() => {
+      this.#commands = undefined;
+      return [name];
+    });
+    if (names.includes(name)) return undefined;
+    const [like] = closestNames(name, names);
+    return like === undefined
+      ? say('page.command.unknown', { name })
+      : say('page.command.unknown_like', { name, like });
   }
 
   async #send(content: string, files: StoredFile[]) {
     const { key } = this;
     const delivery = this.#transcript?.sending(content, files);
     if (delivery === undefined) return;
-    this.#showGreeting(false);
+    this.#chat.isEmpty.value = false;
     const idempotencyKey = crypto.randomUUID();
-    const session = this.#head.beginning;
+    const session = this.#choices.beginning;
     const attempt = async () => {
       try {
         const fileIds = files.map(({ file }) => file);
@@ -220,30 +275,32 @@ export class ChatView {
         if (receipt.handled) delivery.handled(receipt.reply);
         else {
           delivery.accepted(receipt);
-          if (key === this.key) this.#head.begun();
+          if (key === this.key) this.#choices.begun();
         }
         if (receipt.handled && !receipt.session) return;
         this.#sent(key, content.trim() === '' ? (files[0]?.name ?? '') : content);
       } catch (error) {
         const refusal = error instanceof ApiError && error.isRefusal ? error.message : undefined;
         if (refusal !== undefined && key === this.key && this.#composer.giveBack(content, refusal)) {
-          this.#showGreeting(delivery.takeBack());
+          this.#chat.isEmpty.value = delivery.takeBack();
           return;
         }
-        delivery.failed(error, () => {
+        const again = (): void => {
+          if (!this.#unsent.delete(again)) return;
           delivery.again();
-          void attempt();
-        });
+          void this.#sends.run(key, attempt);
+        };
+        this.#unsent.set(again, error instanceof ApiError && error.isUnreachable);
+        delivery.failed(error, again);
       }
     };
     await this.#sends.run(key, attempt);
   }
 
   #sent(key: string, content: string) {
-    this.#sidebar.setTitle(key, content);
+    this.#list.setTitle(key, content);
     if (key === this.key) {
-      this.#details.open(key, true);
-      this.#setTitle(this.#sidebar.titleOf(key));
+      this.#chat.exists.value = true;
       this.#isBegun = this.#following;
       this.#follow();
     }
@@ -253,21 +310,10 @@ export class ChatView {
   async #stop() {
     try {
       await this.#api.stopSession(this.key);
+      // No event says that messages which waited were dropped.
+      await this.#transcript?.refresh(false);
     } catch (error) {
       this.#host.showError(error);
     }
-  }
-
-  #setTitle(title: string) {
-    byId('chat-title', HTMLElement).textContent = title;
-    const owner = this.#sidebar.ownerOf(this.key);
-    const badge = byId('owner-badge', HTMLElement);
-    badge.hidden = owner === '';
-    badge.textContent = say('page.chat.owner', { name: owner });
-    showChatInTitle(title === say('page.chat.new') ? '' : title);
-  }
-
-  #showGreeting(isShown: boolean) {
-    showGreeting(isShown, (prompt) => this.#composer.begin(prompt));
   }
 }

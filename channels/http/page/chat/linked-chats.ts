@@ -1,16 +1,17 @@
 /**
  * The chats that share the open conversation: a dialog that lists them, gives and takes codes, asks for agreement, separates.
  */
+import type { Signal } from '@preact/signals';
 import type { LinkCommand } from '../../../../src/protocol/sessions/surfaces.ts';
 import { type Api, ApiError } from '../api.ts';
-import { channelOf } from '../chats/sidebar.ts';
-import { confirmDelete } from '../confirm.ts';
+import { channelOf } from '../chats/chat-names.ts';
+import { confirmDelete } from '../confirm.tsx';
 import { byId, h } from '../dom.ts';
 import { NewestAnswer } from '../newest.ts';
 import { pathOf } from '../requests.ts';
 import { dayAndClock, say, sayParts } from '../texts.ts';
 import { timeElement } from '../times.ts';
-import { attempt } from '../failures/in-place.js';
+import { attempt } from '../failures/in-place.ts';
 
 interface LinkedChat {
   address: string;
@@ -25,6 +26,8 @@ interface LinkedHost {
   showError: (error: unknown) => void;
   /** The session exists now, and has events. */
   made: () => void;
+  /** What the menu of the chat calls the dialog. */
+  label: Signal<string>;
 }
 
 const ALONE: Linked = { surfaces: [], asks: null };
@@ -38,11 +41,10 @@ function placeOf({ address, place, name }: LinkedChat) {
     : say('page.linked.private_with', { network, name });
 }
 
-/** The button in the head of a chat, and its dialog. */
+/** The dialog, and what the menu of the chat calls it. */
 export class LinkedChats {
   #api;
   #host;
-  #open = byId('open-linked', HTMLButtonElement);
   #dialog = byId('linked', HTMLDialogElement);
   #list = byId('linked-list', HTMLElement);
   #asks = byId('linked-asks', HTMLElement);
@@ -59,17 +61,18 @@ export class LinkedChats {
   constructor(api: Api, host: LinkedHost) {
     this.#api = api;
     this.#host = host;
-    this.#open.addEventListener('click', () => {
-      this.#note.textContent = '';
-      this.#dialog.showModal();
-      void this.refresh();
-    });
     byId('close-linked', HTMLElement).addEventListener('click', () => this.#dialog.close());
     byId('give-code', HTMLElement).addEventListener('click', () => void this.#act(() => this.#give()));
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
       void this.#act(() => this.#enter());
     });
+  }
+
+  show() {
+    this.#note.textContent = '';
+    this.#dialog.showModal();
+    void this.refresh();
   }
 
   /** Switches to another chat; only a chat of the page can give and take codes. */
@@ -102,13 +105,12 @@ export class LinkedChats {
     // The note about the agreement is obsolete once the chat is in the list.
     if (linked.surfaces.length > this.#list.childElementCount + 1) this.#note.textContent = '';
     const others = linked.surfaces.filter(({ address }) => address !== this.#key);
-    this.#open.textContent =
+    this.#host.label.value =
       linked.asks !== null
         ? say('page.linked.request')
         : others.length > 0
           ? say('page.linked.count', { count: others.length })
           : say('page.linked.link');
-    this.#open.classList.toggle('asks', linked.asks !== null);
     this.#list.replaceChildren(...others.map((chat) => this.#row(chat)));
     const { asks } = linked;
     for (const place of [this.#asks, this.#askedHere]) {

@@ -3,7 +3,7 @@ import type { Message, Approval, Api, Reset, TurnWork } from '../api.ts';
 import type { AgentEvent } from '../../../../src/protocol/event.ts';
 import { byId, h } from '../dom.ts';
 import { ChatPlans } from './chat-plans.ts';
-import { type CommandAnswer, CommandAnswers } from '../commands/command-answers.js';
+import { type CommandAnswer, CommandAnswers } from '../commands/command-answers.ts';
 import { EndOfList } from './end-of-list.ts';
 import { FileViews, type ShownFile } from './file-views.ts';
 import { plainText } from '../markdown/plain-text.ts';
@@ -60,11 +60,7 @@ export class Transcript {
     this.#list.replaceChildren(this.#earlier);
     const { signal } = this.#ended;
     this.#end = new EndOfList(signal, () => this.#earlier.hidden || void this.loadEarlier());
-    this.#list.addEventListener(
-      'trace',
-      (event) => void showTrace((include) => api.conversations.trace(traceOf(event), include)),
-      { signal },
-    );
+    this.#list.addEventListener('trace', (event) => this.#showTrace(traceOf(event)), { signal });
     acts(signal);
     this.#commands = new CommandAnswers(key, signal, (answer) => this.#showCommand(answer));
     this.#end.look();
@@ -73,6 +69,12 @@ export class Transcript {
   /** True while a turn of this session runs, by the events so far. */
   get running() {
     return this.#shown.turns.some((turn) => turn.state === 'running');
+  }
+
+  /** Opens the trace of the newest answer. */
+  showNewestTrace() {
+    const turnId = this.#shown.turns.findLast(({ marks }) => marks.turnId !== '')?.marks.turnId;
+    if (turnId !== undefined) this.#showTrace(turnId);
   }
 
   /** The text of a turn's answer, as it is read aloud. */
@@ -240,6 +242,10 @@ export class Transcript {
     }
     this.#earlier.hidden = this.#oldest <= 1 || this.#oldest === Infinity;
     this.showCommands();
+  }
+
+  #showTrace(turnId: string) {
+    void showTrace((include) => this.#api.conversations.trace(turnId, include));
   }
 
   #turnOf(turnId: string) {

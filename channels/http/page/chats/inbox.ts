@@ -1,14 +1,17 @@
 /**
  * What waits for a decision in any chat: a button with the number, the questions in a dialog, and a notification.
  */
+import { signal } from '@preact/signals';
 import type { Approval, Api } from '../api.ts';
 import { approvalCard } from '../chat/approvals/approval-card.js';
 import { byId, h } from '../dom.ts';
 import { NewestAnswer } from '../newest.ts';
 import { planQuestion } from './plan-question.ts';
-import { showWaitingInTitle } from './title.ts';
 import { WaitingElsewhere } from './waiting-elsewhere.ts';
 import { say } from '../texts.ts';
+
+/** How many questions wait for a decision. */
+export const waitingCount = signal(0);
 
 /** Events of many chats at once are one request. */
 const RELOAD_AFTER_MS = 250;
@@ -89,7 +92,7 @@ export class Inbox {
     const count = approvals.length;
     this.#button.hidden = count === 0;
     this.#button.textContent = say('page.inbox.count', { count });
-    showWaitingInTitle(count);
+    waitingCount.value = count;
     this.#elsewhere.show(approvals);
     this.#waiting = approvals;
     this.#mayDecide = mayDecide;

@@ -11,7 +11,7 @@ interface DialogProps {
   close: () => void;
   /** The buttons of its last line; without them, one that closes it. */
   buttons?: ComponentChildren;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }
 
 /** A modal dialog with a title and a row of buttons. */
@@ -38,6 +38,8 @@ export function showDialog(dialogOf: (close: () => void) => JSX.Element): void {
   const place = document.createElement('div');
   document.body.append(place);
   const close = (): void => {
+    // Closed first: the focus goes back to where it was.
+    place.querySelector('dialog')?.close();
     render(null, place);
     place.remove();
   };

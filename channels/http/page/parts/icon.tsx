@@ -19,6 +19,7 @@ const PATHS = {
   pencil: 'M4 20l1-4L16 5l3 3L8 19zM14 7l3 3',
   pin: 'M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v6',
   plus: 'M12 5v14M5 12h14',
+  right: 'M9 6l6 6-6 6',
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.5 4.5',
   send: 'M12 19V5M6 11l6-6 6 6',
   settings: 'M4 7h9M17 7h3M15 5v4M4 17h3M11 17h9M9 15v4',

@@ -7,6 +7,8 @@ interface MenuProps {
   id: string;
   /** What the button is called; also what it shows, beside an icon or without one. */
   label: string;
+  /** What the button is for, where its label is a value. */
+  about?: string;
   icon?: IconName;
   /** The button shows its icon only. */
   bare?: boolean;
@@ -19,6 +21,7 @@ interface MenuProps {
 export function Menu({
   id,
   label,
+  about,
   icon,
   bare = false,
   class: kind = '',
@@ -31,8 +34,8 @@ export function Menu({
         type="button"
         class={bare ? 'icon-button' : 'menu-opener'}
         popovertarget={id}
-        aria-label={bare ? label : undefined}
-        title={bare ? label : undefined}
+        aria-label={bare ? label : about && `${about}: ${label}`}
+        title={bare ? label : about}
       >
         {icon && <Icon name={icon} />}
         {!bare && <span class="menu-label">{label}</span>}
@@ -49,6 +52,8 @@ interface MenuItemProps {
   icon?: IconName;
   /** A link instead of a button. */
   href?: string;
+  /** What it is called, where its text alone is not clear. */
+  label?: string;
   danger?: boolean;
   hidden?: boolean;
   onClick?: () => void;
@@ -56,12 +61,27 @@ interface MenuItemProps {
 }
 
 /** What a menu offers; the menu closes when it is chosen. */
-export function MenuItem({ id, icon, href, danger, hidden, onClick, children }: MenuItemProps): JSX.Element {
+export function MenuItem({
+  id,
+  icon,
+  href,
+  label,
+  danger,
+  hidden,
+  onClick,
+  children,
+}: MenuItemProps): JSX.Element {
   const choose = ({ currentTarget }: Event): void => {
     if (currentTarget instanceof Element) currentTarget.closest<HTMLElement>('[popover]')?.hidePopover();
     onClick?.();
   };
-  const props = { id, hidden, class: `menu-item${danger ? ' danger-text' : ''}`, onClick: choose };
+  const props = {
+    id,
+    hidden,
+    'aria-label': label,
+    class: `menu-item${danger ? ' danger-text' : ''}`,
+    onClick: choose,
+  };
   const content = (
     <>
       {icon && <Icon name={icon} />}

@@ -5,8 +5,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Api } from '../api.ts';
 import { chooseLanguage, type LanguageChoice, languageName, readLanguage } from '../language.ts';
 import { Menu, MenuItem } from '../parts/menu.tsx';
-import { showMemories } from '../person/own-memories.js';
-import { chooseTheme, keptTheme, THEMES } from '../person/shown-theme.js';
+import { showMemories } from '../person/own-memories.tsx';
+import { chooseTheme, keptTheme, THEMES } from '../person/shown-theme.ts';
 import { say } from '../texts.ts';
 import { showKeys } from './keys.tsx';
 
@@ -17,10 +17,11 @@ interface AccountProps {
   api: Api;
   showError: (error: unknown) => void;
   signOut: () => void;
+  showArchived: () => void;
 }
 
 /** The account menu. */
-export function AccountMenu({ api, showError, signOut }: AccountProps): JSX.Element {
+export function AccountMenu({ api, showError, signOut, showArchived }: AccountProps): JSX.Element {
   return (
     <Menu id="account" class="account" icon="user" label={say('page.account')}>
       <LanguagePicker api={api} showError={showError} />
@@ -41,6 +42,9 @@ export function AccountMenu({ api, showError, signOut }: AccountProps): JSX.Elem
       <hr />
       <MenuItem id="show-keys" icon="keyboard" onClick={showKeys}>
         {say('page.keys')}
+      </MenuItem>
+      <MenuItem id="archived" icon="archive" onClick={showArchived}>
+        {say('page.chats.archived')}
       </MenuItem>
       <MenuItem id="open-memory" icon="memory" onClick={() => void showMemories(api)}>
         {say('page.memory')}

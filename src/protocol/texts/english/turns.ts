@@ -19,6 +19,8 @@ export const turns = {
   },
   'turn.continue': 'Write "go on" to continue.',
   'turn.model_away': 'The model is not available, trying again. {why}',
+  'turn.model_slow':
+    'The model has not begun to answer yet; it may be loading, or reading a long conversation. I wait up to {seconds} seconds.',
   'turn.no_plan': 'This answer has no plan: {why}',
   'turn.no_steps':
     'The model wrote no steps, so there is no plan. Be more specific about what you want, or try another model.',
@@ -136,6 +138,7 @@ export const turns = {
   'risk.sends': 'It could send text of this chat to others, and content from {sources} may have caused it.',
   'risk.reaches': 'It reaches beyond this chat, and content from {sources} may have caused it.',
   'risk.changes': 'It changes something, or sends something to others.',
+  'risk.writes_to': 'It writes to another chat: {chat}, {address}.',
   'risk.changed_since':
     'You approved this before, but it or a file that it names has changed since: please check it again.',
   'risk.whole_folder': {

@@ -4,7 +4,7 @@ import { h } from '../../dom.ts';
 import { callArguments, visible } from './call-arguments.js';
 import { nearTime, say, sayParts } from '../../texts.ts';
 import { timeElement } from '../../times.ts';
-import { messageOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.ts';
 
 /** @typedef {import('../../api.ts').Approval} Approval */
 

@@ -1,7 +1,7 @@
 /** The message field: grows with its text, brings files, sends on Enter, and has the Stop button. */
 import type { Api, StoredFile } from '../../api.ts';
 import { draftOf, keepDraft } from './drafts.ts';
-import { CommandMenu } from '../../commands/command-menu.js';
+import { CommandMenu } from '../../commands/command-menu.tsx';
 import { byId } from '../../dom.ts';
 import { say } from '../../texts.ts';
 import { FileTray } from './file-tray.ts';
@@ -19,6 +19,7 @@ export class Composer {
   #menu;
   #files;
   #key = '';
+  #isRunning = false;
 
   constructor(
     api: Api,
@@ -67,7 +68,8 @@ export class Composer {
   }
 
   setRunning(running: boolean) {
-    this.#stop.hidden = !running;
+    this.#isRunning = running;
+    this.#fit();
   }
 
   /** Switches to another chat and its draft; files for the previous one are dropped. */
@@ -99,11 +101,11 @@ export class Composer {
   /**
    * Takes back a message that the gateway refused, with the reason next to it; false when another one is being written.
    */
-  giveBack(content: string, reason: string) {
+  giveBack(content: string, reason?: string) {
     if (this.#draft.value !== '' || this.#files.count > 0) return false;
     this.#files.giveBack();
     this.begin(content);
-    this.#refusal.textContent = say('page.question.unsent', { why: reason });
+    if (reason !== undefined) this.#refusal.textContent = say('page.question.unsent', { why: reason });
     return true;
   }
 
@@ -121,5 +123,9 @@ export class Composer {
     this.#draft.style.height = 'auto';
     this.#draft.style.height = `${Math.min(MAX_HEIGHT_PX, this.#draft.scrollHeight)}px`;
     this.#send.disabled = !this.#maySend;
+    // One place for both: what is written is sent, and without a text the running answer can be stopped.
+    const hasText = this.#draft.value.trim() !== '' || this.#files.count > 0;
+    this.#stop.hidden = !this.#isRunning || hasText;
+    this.#send.hidden = !this.#stop.hidden;
   }
 }

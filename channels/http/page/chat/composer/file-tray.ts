@@ -5,7 +5,7 @@ import type { StoredFile, FileLimits, Api } from '../../api.ts';
 import { byId, h, icon } from '../../dom.ts';
 import { fileSize } from '../file-views.ts';
 import { say } from '../../texts.ts';
-import { messageOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.ts';
 
 /** A file in the tray. */
 interface Chosen {

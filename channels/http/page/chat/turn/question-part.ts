@@ -1,12 +1,11 @@
 /** The message of a turn: its sender, its files and its text, also while it is being sent. */
 import type { ShownFile, FileViews } from '../file-views.ts';
 import { ApiError, type Message } from '../../api.ts';
-import { isBannerShown } from '../../failures/reachability.js';
 import { h } from '../../dom.ts';
 import { foldedText } from './long-text.ts';
 import { editField, pencil } from './turn-acts.ts';
 import { say } from '../../texts.ts';
-import { messageOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.ts';
 
 /** A question as it is shown: a stored message, or what is known about one that was just sent. */
 export type ShownQuestion = Pick<Message, 'seq' | 'content'> &
@@ -71,10 +70,9 @@ export class QuestionPart {
   }
 }
 
-/** That it was not sent, and why, where the banner about the connection does not say it. */
+/** That it was not sent, and why; the banner says that there is no connection. */
 function whyUnsent(error: unknown) {
-  if (error instanceof ApiError && error.isUnreachable && isBannerShown())
-    return say('page.question.not_sent');
+  if (error instanceof ApiError && error.isUnreachable) return say('page.question.not_sent');
   return say('page.question.unsent', { why: messageOf(error) });
 }
 

@@ -81,6 +81,23 @@ export async function chooseFromAccount(page: Page, item: string): Promise<void>
   await page.locator(`#${item}`).click();
 }
 
+/** Chooses from the menu of the open chat, by the name of the item. */
+export async function chooseFromChat(page: Page, item: string): Promise<void> {
+  await page.locator('.chat-head [popovertarget=chat-menu]').click();
+  await page.locator('#chat-menu').getByRole('button', { name: item, exact: true }).click();
+}
+
+/** Chooses the `model`, `profile` or `mode` of the open chat. */
+export async function chooseInChat(
+  page: Page,
+  choice: 'model' | 'profile' | 'mode',
+  option: string | { label: string },
+): Promise<void> {
+  await page.locator('.chat-head [popovertarget=choices]').click();
+  await page.locator(`#${choice}`).selectOption(option);
+  await page.keyboard.press('Escape');
+}
+
 /** Writes a message and sends it with Enter. */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message', { exact: true }).fill(text);

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it, vi } from 'vitest';
 import { objections } from '../browser/axe.ts';
-import { chooseFromAccount, WAIT } from '../browser/browser.ts';
+import { chooseFromAccount, chooseFromChat, WAIT } from '../browser/browser.ts';
 import { ADMIN } from '../../../../fakes/gateway/gateway-api.ts';
 import { describePageOnFakeGateway, type PageFixture } from '../browser/describe-page.ts';
 
@@ -63,7 +63,10 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
     await page.reload();
     await page.getByText('What would you like to talk about?').waitFor();
     await expect.poll(() => page.locator('#chat-title').innerText(), WAIT).toBe('New chat');
-    expect(await page.locator('#open-details').isVisible()).toBe(false);
+    await page.locator('.chat-head [popovertarget=chat-menu]').click();
+    expect(await page.locator('#chat-menu').getByRole('button').allInnerTexts()).toEqual([
+      'Connect another app',
+    ]);
   });
 
   it('saves the whole chat as Markdown or JSON, and lists its files, which can be downloaded', async () => {
@@ -78,21 +81,19 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
       headers: { authorization: ADMIN },
     });
     expect(sent.status).toBe(201);
-    await page.getByRole('button', { name: 'Details' }).click();
-    const dialog = page.getByRole('dialog', { name: 'About this chat' });
-    const saved = async (name: string): Promise<[string, string]> => {
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        dialog.getByRole('button', { name }).click(),
-      ]);
+    const saved = async (choose: () => Promise<void>): Promise<[string, string]> => {
+      const [download] = await Promise.all([page.waitForEvent('download'), choose()]);
       return [download.suggestedFilename(), await readFile(await download.path(), 'utf8')];
     };
-    const [markdownName, markdown] = await saved('As Markdown');
-    expect(markdownName).toMatch(/^http-chat-.*\.md$/);
+    const [markdownName, markdown] = await saved(() => chooseFromChat(page, 'Export as Markdown'));
+    expect(markdownName).toBe('a note.md');
     expect(markdown).toContain('Noted.');
-    const [, json] = await saved('As JSON');
+    const [, json] = await saved(() => chooseFromChat(page, 'Export as JSON'));
     expect(JSON.parse(json)).toMatchObject({ messages: [{ content: 'a note' }, { content: 'Noted.' }] });
-    expect(await saved('Download plan.txt')).toEqual(['plan.txt', 'step one']);
+    await chooseFromChat(page, 'Files');
+    const dialog = page.getByRole('dialog', { name: 'Files of this chat' });
+    const take = (): Promise<void> => dialog.getByRole('button', { name: 'Download plan.txt' }).click();
+    expect(await saved(take)).toEqual(['plan.txt', 'step one']);
     expect(await objections(page)).toEqual([]);
     await tab.screenshot('details');
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -131,16 +132,16 @@ describePageOnFakeGateway('a chat and its person', (tab, fixture) => {
   it('is light, dark or follows the system, and stays that way after a reload', async () => {
     const page = await fixture.open({ colorScheme: 'light' });
     const light = await backgroundOf(page);
-    await page.getByLabel('Appearance').selectOption('Dark');
+    const account = page.locator('#sidebar-foot .menu-opener');
+    await account.click();
+    await page.locator('#theme').selectOption('Dark');
     const dark = await backgroundOf(page);
     expect(dark).not.toBe(light);
     await page.reload();
-    await page.getByLabel('Appearance').waitFor();
-    expect([await page.getByLabel('Appearance').inputValue(), await backgroundOf(page)]).toEqual([
-      'dark',
-      dark,
-    ]);
-    await page.getByLabel('Appearance').selectOption('System');
+    await account.click();
+    await page.locator('#theme').waitFor();
+    expect([await page.locator('#theme').inputValue(), await backgroundOf(page)]).toEqual(['dark', dark]);
+    await page.locator('#theme').selectOption('System');
     expect(await backgroundOf(page)).toBe(light);
   });
 });

@@ -1,7 +1,7 @@
 /** The dialog of linked chats on the page of a whole gateway: codes both ways, consent, the list, and separating. */
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { FRIENDS, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../../../../flows/setup.ts';
-import { write } from '../browser/browser.ts';
+import { chooseFromChat, write } from '../browser/browser.ts';
 import { describePage, PHONE } from '../browser/describe-page.ts';
 
 const people = FRIENDS.values();
@@ -27,7 +27,7 @@ describePage('linked chats', (tab) => {
     says(chat, '/link');
     await seen(chat, '/link ');
     const code = /\/link ([0-9A-Z-]{11})/.exec(screen(chat))?.[1] ?? '';
-    await tab.page.getByRole('button', { name: 'Link', exact: true }).click();
+    await chooseFromChat(tab.page, 'Connect another app');
     await dialog().getByLabel('Code of the other chat').fill('AAAAA-00000');
     await dialog().getByRole('button', { name: 'Connect' }).click();
     await dialog().getByText('I do not know this code').waitFor();
@@ -39,7 +39,7 @@ describePage('linked chats', (tab) => {
     await dialog().getByRole('button', { name: 'Close' }).click();
     await tab.page.locator('#link-asks').getByRole('button', { name: 'Decline' }).waitFor();
     await tab.screenshot('linked-asks-in-chat');
-    await tab.page.getByRole('button', { name: 'Link request' }).click();
+    await chooseFromChat(tab.page, 'Link request');
     await dialog().getByRole('button', { name: 'Join' }).click();
     await dialog().getByText('to confirm').waitFor();
     says(chat, '/link yes');
@@ -53,21 +53,21 @@ describePage('linked chats', (tab) => {
     await seen(chat, `To the page, ${chat}.`);
     says(chat, `from Telegram ${chat}`);
     await tab.page.locator('.md', { hasText: `To Telegram, ${chat}.` }).waitFor();
-    await tab.page.getByRole('button', { name: 'Linked chats: 1' }).click();
+    await chooseFromChat(tab.page, 'Linked chats: 1');
     await dialog().getByRole('button', { name: 'Separate' }).click();
     await tab.page
       .getByRole('dialog', { name: 'Separate' })
       .getByRole('button', { name: 'Separate' })
       .click();
     await seen(chat, 'This chat is separate again');
-    await tab.page.getByRole('button', { name: 'Link', exact: true }).waitFor({ state: 'attached' });
+    await expect.poll(() => tab.page.locator('#open-linked').textContent(), WAIT).toBe('Connect another app');
     expect(await dialog().getByRole('listitem').count()).toBe(0);
   });
 
   it('gives a code on a phone, and declines the user who entered it', async () => {
     const chat = someone();
     await tab.open(fixture.gateway.url, { ...PHONE, token: OWNER });
-    await tab.page.getByRole('button', { name: 'Link', exact: true }).click();
+    await chooseFromChat(tab.page, 'Connect another app');
     await dialog().getByRole('button', { name: 'Get a code' }).click();
     const given = dialog().getByText('send this within ten minutes');
     await given.waitFor();

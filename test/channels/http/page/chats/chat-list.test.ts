@@ -1,6 +1,6 @@
 /** The list of chats on the page: found, named, pinned, archived, marked; and what each chat remembers. */
 import { expect, it, vi } from 'vitest';
-import { WAIT } from '../browser/browser.ts';
+import { chooseFromAccount, WAIT } from '../browser/browser.ts';
 import { describePageOnFakeGateway } from '../browser/describe-page.ts';
 
 describePageOnFakeGateway('the list of chats', (tab, fixture) => {
@@ -37,6 +37,7 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await tab.page.getByLabel('Search chats and messages').fill('cats');
     const results = tab.page.getByRole('region', { name: 'Search results' });
     await results.getByText('1 chat found.').waitFor();
+    expect(await results.locator('mark').allInnerTexts()).toEqual(['cats', 'cats']);
     await tab.screenshot('search');
     await results.getByRole('button', { name: /about cats/ }).click();
     await tab.page.locator('.message-text', { hasText: 'about cats' }).waitFor();
@@ -49,13 +50,13 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await tab.page.getByRole('heading', { name: 'All cats' }).waitFor();
     await act('about dogs', 'Archive');
     await vi.waitFor(async () => expect(await names()).toEqual(['All cats', 'about birds']), WAIT);
-    await tab.page.getByLabel('Archived').check();
+    await chooseFromAccount(tab.page, 'archived');
     await vi.waitFor(async () => expect(await names()).toEqual(['about dogs']), WAIT);
-    await tab.page.getByLabel('Archived').uncheck();
+    await tab.page.getByRole('button', { name: 'All chats' }).click();
     await list.getByText('about birds').waitFor();
     await tab.screenshot('chats');
-    await tab.page.getByRole('button', { name: 'Select' }).click();
-    for (const name of ['All cats', 'about birds']) await list.getByRole('button', { name }).click();
+    await act('about birds', 'Select');
+    for (const name of ['All cats']) await list.getByRole('button', { name }).click();
     await tab.screenshot('selected');
     await tab.page
       .getByRole('group', { name: 'Selected chats' })
@@ -105,10 +106,10 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     });
     const late = tab.page.waitForResponse(/archived=true/);
     const asked = tab.page.waitForRequest(/archived=true/);
-    await tab.page.getByLabel('Archived').check();
+    await chooseFromAccount(tab.page, 'archived');
     await asked;
     const again = tab.page.waitForResponse(/\/v1\/sessions\?/);
-    await tab.page.getByLabel('Archived').uncheck();
+    await tab.page.getByRole('button', { name: 'All chats' }).click();
     await again;
     released.resolve();
     await (await late).finished();

@@ -3,7 +3,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import type { EventBody } from '../../../../../src/protocol/event.ts';
 import type { Plan, PlanStep } from '../../../../../src/protocol/agent/plan.ts';
 import { plan, step, withStatus } from '../../../../fakes/gateway/shown-plans.ts';
-import { WAIT } from '../browser/browser.ts';
+import { chooseInChat, WAIT } from '../browser/browser.ts';
 import { describePageOnFakeGateway, PHONE } from '../browser/describe-page.ts';
 
 const STEPS: PlanStep[] = [
@@ -198,21 +198,16 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
   });
 
   it('shows and changes the plan mode, except while a turn runs (S-40, S-42)', async () => {
-    const mode = tab.page.getByLabel('Plan mode');
-    await mode.waitFor();
+    const mode = tab.page.locator('#mode');
     const turn = await fixture.ask('hello');
-    await mode.waitFor();
     await expect
-      .poll(() => mode.locator('option').allInnerTexts(), WAIT)
+      .poll(() => mode.locator('option').allTextContents(), WAIT)
       .toEqual(['Planner', 'Teacher', 'Agentic']);
     await vi.waitFor(async () => expect(await mode.isDisabled()).toBe(true), WAIT);
     turn.end();
     await vi.waitFor(async () => expect(await mode.isEnabled()).toBe(true), WAIT);
-    await mode.selectOption('agentic');
-    await vi.waitFor(
-      async () => expect(await tab.page.locator('.mode-picker.agentic').count()).toBe(1),
-      WAIT,
-    );
+    await chooseInChat(tab.page, 'mode', 'agentic');
+    await vi.waitFor(async () => expect(await tab.page.locator('.choices.agentic').count()).toBe(1), WAIT);
     await tab.screenshot('mode-agentic');
     await tab.page.reload();
     await vi.waitFor(async () => expect(await mode.inputValue()).toBe('agentic'), WAIT);

@@ -10,7 +10,7 @@ const DIALOGS = [
   ['#show-keys', 'dialog#keys[open]'],
   ['#open-linked', 'dialog#linked[open]'],
   ['#open-memory', 'dialog.memory[open]'],
-  ['#open-details', 'dialog.details[open]'],
+  ['#open-files', 'dialog.details[open]'],
   ['.turn-foot .copy', 'dialog.trace[open]'],
 ] as const;
 
@@ -42,8 +42,8 @@ describePageOnFakeGateway('dialogs under axe', (tab, fixture) => {
     await page.locator('.turn-foot .copy').last().waitFor();
     expect(await objections(page)).toEqual([]);
     expect(await objectionsToDialogs(page)).toEqual([]);
-    await page.locator('#sessions summary').first().click();
-    await page.locator('#sessions .row-actions button').first().click();
+    await page.locator('#sessions .row-menu > button').first().click();
+    await page.locator('#sessions .menu-item').first().click();
     await page.locator('dialog#ask[open]').waitFor();
     expect(await objections(page)).toEqual([]);
     await page.keyboard.press('Escape');

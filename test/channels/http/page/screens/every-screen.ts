@@ -3,6 +3,7 @@ import { riskyTools } from '../../../../fakes/agent/risky-tools.ts';
 import { goToScreen, openFurnishedGateway, SCREENS } from '../../../../flows/operator/settings-setup.ts';
 import { type GatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import type { Page } from 'playwright-core';
+import { chooseFromChat } from '../browser/browser.ts';
 import type { OpenOptions, Tab } from '../browser/describe-page.ts';
 
 const TEXT =
@@ -36,10 +37,12 @@ export async function visitEveryScreen(
     await look(`settings/${screen}`);
   }
   await goToScreen(tab.page, 'profiles');
-  await tab.page.getByRole('button', { name: 'Edit: coder' }).click();
-  await tab.page.getByRole('button', { name: 'Save' }).waitFor();
+  await tab.page.getByRole('link', { name: 'Edit: coder' }).click();
+  await tab.page.getByLabel('Temperature').waitFor();
   await look('settings/profiles/coder');
-  await tab.page.getByRole('button', { name: 'Cancel' }).click();
+  await goToScreen(tab.page, 'channels/telegram');
+  await tab.page.getByRole('heading', { name: 'Telegram' }).waitFor();
+  await look('settings/channels/telegram');
 }
 
 type Look = (screen: string) => Promise<void>;
@@ -75,10 +78,17 @@ async function visitChat({ page }: Tab, ollama: GatewayFixture['ollama'], look: 
   await page.getByRole('button', { name: 'Answer again' }).click();
   await page.getByText('2/2').waitFor();
   await look('chat');
-  for (const name of ['Trace: what happened in this turn', 'Details']) {
-    await page.getByRole('button', { name }).last().click();
-    await page.locator('dialog.trace[open]').getByRole('button').last().waitFor();
-    await look(name);
+  await page.getByRole('button', { name: 'Trace: what happened in this turn' }).last().click();
+  await page.locator('dialog.trace[open]').getByRole('button').last().waitFor();
+  await look('trace');
+  await page.keyboard.press('Escape');
+  await chooseFromChat(page, 'Files');
+  await page.locator('dialog.details[open]').getByRole('button').last().waitFor();
+  await look('files of the chat');
+  await page.keyboard.press('Escape');
+  for (const menu of ['chat-menu', 'choices']) {
+    await page.locator(`[popovertarget=${menu}]`).click();
+    await look(menu);
     await page.keyboard.press('Escape');
   }
   ollama.answer({ text: 'slow', hold: true }, { when: 'take time' });

@@ -33,17 +33,26 @@ describePage('the layout', (tab) => {
     await page.locator('#queue').waitFor({ state: 'hidden' });
   });
 
-  it('gives the pickers of a chat all that its head has left on a phone', async () => {
-    const page = await tab.open(`${fixture.gateway.url}/#http:pickers`, { ...PHONE, token: OWNER });
-    await write(page, 'hello');
-    const [head, last] = await Promise.all(
-      ['.chat-head', '#model-picker'].map(async (place) => {
-        await page.locator(place).waitFor();
-        return await page.locator(place).boundingBox();
-      }),
+  it('keeps its head and its message field within 110 pixels on a phone, and offers at most ten controls in an empty chat', async () => {
+    const page = await tab.open(fixture.gateway.url, {
+      ...PHONE,
+      viewport: { width: 390, height: 844 },
+      token: OWNER,
+    });
+    await page.locator('.choices').waitFor();
+    const [head = 0, field = 0] = await Promise.all(
+      ['.chat-head', '#composer'].map(async (place) => (await page.locator(place).boundingBox())?.height),
     );
-    const edgeOf = (box: typeof head): number => (box?.x ?? 0) + (box?.width ?? 0);
-    expect(edgeOf(head) - edgeOf(last)).toBeLessThan(10);
+    expect(head + field).toBeLessThanOrEqual(110);
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    const controls = await page
+      .locator(
+        'button:enabled:visible, a[href]:visible, :is(input, select, textarea):enabled:visible, summary:visible',
+      )
+      .evaluateAll((found) =>
+        found.filter((one) => !one.matches('.skip')).map((one) => one.id || one.className),
+      );
+    expect(controls.slice(10)).toEqual([]);
   });
 
   it('has fields on one line as high as the button next to them, and longer texts as wide as the form', async () => {

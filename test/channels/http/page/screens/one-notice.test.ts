@@ -1,6 +1,6 @@
 /** One failure has one notice on the page, wherever it was met: a banner, the message itself, or the sign-in. */
 import { expect, it, vi } from 'vitest';
-import { WAIT, write } from '../browser/browser.ts';
+import { chooseInChat, WAIT, write } from '../browser/browser.ts';
 import { describePageOnFakeGateway } from '../browser/describe-page.ts';
 
 describePageOnFakeGateway('a failure', (tab, fixture) => {
@@ -17,7 +17,7 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
   const stop = () => fixture.api.channel.stop();
   const start = () => fixture.api.channel.start(fixture.api.gateway.receive);
 
-  it('of the connection is shown only by the banner, whatever is requested meanwhile, until it ends', async () => {
+  it('of the connection is shown only by the banner, whatever is requested meanwhile, until it ends and what was written goes out', async () => {
     await fixture.open();
     const turn = await fixture.ask('count');
     turn.say('one');
@@ -26,13 +26,14 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
     await stop();
     await showsOnly(LOST);
     await tab.page.getByLabel('Search chats and messages').fill('count');
-    await tab.page.locator('#mode').selectOption({ index: 1 });
+    await chooseInChat(tab.page, 'mode', 'teacher');
     await write(tab.page, 'and then?');
     await tab.page.getByRole('button', { name: 'Try again' }).waitFor();
-    expect(await notices()).toEqual([LOST, 'Not sent. Try again']);
+    expect(await notices()).toEqual([
+      LOST,
+      'Not sent yet: it goes out when the connection is back. Try again',
+    ]);
     await start();
-    await showsOnly('Not sent. Try again');
-    await tab.page.getByRole('button', { name: 'Try again' }).click();
     await vi.waitFor(() => expect(fixture.turns).toHaveLength(2), WAIT);
     await showsOnly();
   });
@@ -41,9 +42,13 @@ describePageOnFakeGateway('a failure', (tab, fixture) => {
     await fixture.open();
     await stop();
     await write(tab.page, 'hello');
-    await showsOnly(LOST, 'Not sent. Try again');
+    await showsOnly(LOST, 'Not sent yet: it goes out when the connection is back. Try again');
     await start();
-    await vi.waitFor(async () => expect(await notices()).toEqual(['Not sent. Try again']), WAIT);
+    await vi.waitFor(
+      () => expect(fixture.turns.map(({ message }) => message.content)).toEqual(['hello']),
+      WAIT,
+    );
+    await showsOnly();
   });
 
   it('of the gateway that fails many requests is shown once', async () => {

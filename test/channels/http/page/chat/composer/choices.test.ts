@@ -1,7 +1,7 @@
 /** What the user chooses for a chat: its profile, its plan mode and its model, even before it has begun. */
 import { expect, it } from 'vitest';
 import type { Caller } from '../../../../../../src/protocol/access.ts';
-import { WAIT } from '../../browser/browser.ts';
+import { chooseInChat, WAIT } from '../../browser/browser.ts';
 import { describePageOnFakeGateway } from '../../browser/describe-page.ts';
 
 const ADMIN: Caller = { tokenId: 'admin', scopes: ['admin'] };
@@ -26,10 +26,11 @@ describePageOnFakeGateway('the choices of a chat', (tab, fixture) => {
       );
     };
     await fixture.open();
-    const model = tab.page.getByLabel('Model for the next messages');
-    const shown = (): Promise<string> => model.locator('option:checked').innerText();
+    const model = tab.page.locator('#model');
+    const shown = (): Promise<string> =>
+      model.evaluate((select: HTMLSelectElement) => select.selectedOptions[0]?.textContent ?? '');
     await expect.poll(shown, WAIT).toBe('big:7b (default)');
-    await model.selectOption('tiny:1b');
+    await chooseInChat(tab.page, 'model', 'tiny:1b');
     const turn = await fixture.ask('hello');
     expect(turn.options).toMatchObject({ begins: { model: 'tiny:1b' } });
     turn.say('Hi.');
@@ -38,16 +39,16 @@ describePageOnFakeGateway('the choices of a chat', (tab, fixture) => {
     await tab.page.reload();
     await expect.poll(shown, WAIT).toBe('tiny:1b');
     expect(await tab.page.locator('.turn-foot .answered-by').innerText()).toBe('tiny:1b');
-    await model.selectOption({ label: 'big:7b (default)' });
+    await chooseInChat(tab.page, 'model', { label: 'big:7b (default)' });
     const chosen = async (): Promise<unknown> => (await gateway.sessions(ADMIN, { limit: 1 }))[0]?.model;
     await expect.poll(chosen, WAIT).toBeUndefined();
   });
 
   it('chooses profile and plan mode in a new chat, and offers no mode where a profile makes no plans', async () => {
     await fixture.open();
-    await tab.page.getByLabel('Plan mode').selectOption('teacher');
-    await tab.page.getByLabel('The profile that answers').selectOption('chatty');
-    await tab.page.getByLabel('Plan mode').waitFor({ state: 'hidden' });
+    await chooseInChat(tab.page, 'mode', 'teacher');
+    await chooseInChat(tab.page, 'profile', 'chatty');
+    await tab.page.locator('#mode').waitFor({ state: 'detached' });
     await tab.screenshot('new-chat-choices');
     const { begins } = (await fixture.ask('hello')).options;
     expect(begins).toEqual({ profileId: 'chatty', mode: 'teacher' });
@@ -64,12 +65,16 @@ describePageOnFakeGateway('the choices of a chat', (tab, fixture) => {
       problem,
     });
     await fixture.open();
-    const model = tab.page.getByLabel('Model for the next messages');
-    await expect.poll(() => model.locator('option:checked').innerText(), WAIT).toBe('No model is available');
+    const model = tab.page.locator('#model');
+    await expect
+      .poll(() => model.evaluate((select: HTMLSelectElement) => select.selectedOptions[0]?.textContent), WAIT)
+      .toBe('No model is available');
     expect(await model.getAttribute('title')).toBe(problem);
     conversations.choices = choices;
     const turn = await fixture.ask('hello');
     turn.end();
-    await expect.poll(() => model.locator('option:checked').innerText(), WAIT).toBe('big:7b (default)');
+    await expect
+      .poll(() => model.evaluate((select: HTMLSelectElement) => select.selectedOptions[0]?.textContent), WAIT)
+      .toBe('big:7b (default)');
   });
 });

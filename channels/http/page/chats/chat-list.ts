@@ -1,0 +1,170 @@
+/** The chats of the sidebar: those that were loaded, which is open, which are selected, and what is done with them. */
+import { computed, signal } from '@preact/signals';
+import type { Api, Session, SessionChange } from '../api.ts';
+import { askText, confirmDelete } from '../confirm.tsx';
+import { NewestAnswer } from '../newest.ts';
+import { say } from '../texts.ts';
+import { nameOf } from './chat-names.ts';
+
+/** Chats that the list shows at first, and that *More chats* adds. */
+export const CHATS_PER_PAGE = 50;
+/** Most chats that the API lists, and that it deletes, in one request. */
+const MAX_LISTED = 200;
+const MAX_DELETED = 100;
+/** Events of many chats at once are one reload. */
+const RELOAD_AFTER_MS = 250;
+
+interface ChatListHost {
+  /** Shows a chat, at the message with this number if there is one. */
+  open: (key: string, seq?: number) => void;
+  deleted: (keys: readonly string[]) => void;
+  showError: (error: unknown) => void;
+  /** The list has other chats now, or other names. */
+  loaded: () => void;
+}
+
+/** The list of chats. */
+export class ChatList {
+  readonly #api: Api;
+  readonly host: ChatListHost;
+  readonly sessions = signal<readonly Session[] | undefined>(undefined);
+  readonly current = signal('');
+  readonly archived = signal(false);
+  readonly hasMore = signal(false);
+  /** Keys that are selected; undefined = no one is selecting. */
+  readonly selected = signal<ReadonlySet<string> | undefined>(undefined);
+  /** When the times of the list were last compared with the clock. */
+  readonly now = signal(Date.now());
+  readonly currentSession = computed(() => this.#find(this.current.value));
+  /** Names of chats whose first message is not in the list yet. */
+  readonly #fresh = signal<ReadonlyMap<string, string>>(new Map());
+  #limit = CHATS_PER_PAGE;
+  /** It is loaded again soon. */
+  #isDue = false;
+  readonly #newest = new NewestAnswer();
+
+  constructor(api: Api, host: ChatListHost) {
+    this.#api = api;
+    this.host = host;
+  }
+
+  /** Reloads the list in as many requests as it takes; `firstPage` if that was just read. Rejects with `ApiError`. */
+  async refresh(firstPage?: Session[]): Promise<void> {
+    const archived = this.archived.peek();
+    const mayShow = this.#newest.begin();
+    const first =
+      firstPage ?? (await this.#api.sessions({ limit: Math.min(this.#limit, MAX_LISTED), archived }));
+    const sessions = [...first];
+    for (let page = first; page.length >= MAX_LISTED && sessions.length < this.#limit;) {
+      page = await this.#api.sessions({ limit: MAX_LISTED, archived, before: page.at(-1)?.updatedAt });
+      sessions.push(...page);
+    }
+    if (!mayShow()) return;
+    this.hasMore.value = sessions.length >= this.#limit;
+    this.sessions.value = sessions;
+    this.now.value = Date.now();
+    this.host.loaded();
+    await this.#markRead();
+  }
+
+  /** Reloads the list soon: something happened in a chat. */
+  refreshSoon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => {
+      this.#isDue = false;
+      this.run(this.refresh());
+    }, RELOAD_AFTER_MS);
+  }
+
+  /** Marks a chat as the open one. */
+  open(key: string): void {
+    this.current.value = key;
+    this.run(this.#markRead());
+  }
+
+  /** The name of a chat; for one that the list does not know, the end of its key. */
+  titleOf(key: string): string {
+    const session = this.#find(key);
+    return session === undefined
+      ? (this.#fresh.value.get(key) ?? key.slice(key.indexOf(':') + 1))
+      : nameOf(session);
+  }
+
+  /** Whose chat it is, if it is someone else's and the list knows it; else empty. */
+  ownerOf(key: string): string {
+    const session = this.#find(key);
+    return session === undefined || session.own ? '' : (session.ownerName ?? '');
+  }
+
+  /** Names a chat that is not in the list yet by its first message. */
+  setTitle(key: string, firstMessage: string): void {
+    if (this.#fresh.peek().has(key)) return;
+    const name = nameOf({ key, title: null, preview: firstMessage });
+    this.#fresh.value = new Map([...this.#fresh.peek(), [key, name]]);
+  }
+
+  showArchived(archived: boolean): void {
+    this.archived.value = archived;
+    this.selected.value = undefined;
+    this.#limit = CHATS_PER_PAGE;
+    this.run(this.refresh());
+  }
+
+  showMore(): void {
+    this.#limit += CHATS_PER_PAGE;
+    this.run(this.refresh());
+  }
+
+  /** Selects a chat, or no longer. */
+  toggle(key: string): void {
+    const keys = new Set(this.selected.peek());
+    if (!keys.delete(key)) keys.add(key);
+    this.selected.value = keys;
+  }
+
+  async rename(key: string): Promise<void> {
+    const title = await askText(say('page.row.name'), this.titleOf(key));
+    if (title !== null) await this.change([key], { title: title.trim() === '' ? null : title.trim() });
+  }
+
+  async change(keys: Iterable<string>, change: SessionChange): Promise<void> {
+    for (const key of keys) await this.#api.changeSession(key, change);
+    this.selected.value = undefined;
+    await this.refresh();
+  }
+
+  /** Deletes chats after a question. */
+  async delete(keys: readonly string[]): Promise<void> {
+    const [only = ''] = keys;
+    const question =
+      keys.length === 1
+        ? say('page.row.delete', { name: this.titleOf(only) })
+        : say('page.chats.delete', { count: keys.length });
+    if (!(await confirmDelete(question))) return;
+    for (let from = 0; from < keys.length; from += MAX_DELETED) {
+      const { deleted } = await this.#api.deleteSessions(keys.slice(from, from + MAX_DELETED));
+      this.host.deleted(deleted);
+    }
+    this.selected.value = undefined;
+    await this.refresh();
+  }
+
+  /** Shows the error of work that nothing waits for. */
+  run(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.host.showError(error));
+  }
+
+  #find(key: string): Session | undefined {
+    return this.sessions.value?.find((session) => session.key === key);
+  }
+
+  /** Notes that the open chat was read, as far as the list knows it. */
+  async #markRead(): Promise<void> {
+    const session = this.currentSession.peek();
+    if (session === undefined || session.unread === 0 || document.hidden) return;
+    const read = { ...session, readSeq: session.messageCount, unread: 0 };
+    this.sessions.value = this.sessions.peek()?.map((one) => (one === session ? read : one));
+    await this.#api.changeSession(session.key, { readSeq: read.readSeq });
+  }
+}
