@@ -29,6 +29,46 @@ export interface ChannelParts {
   log: Log;
 }
 
+/** What the environment and the home's file say of channels. */
+class ChannelVariables {
+  readonly #environment: Config['environment'];
+  readonly #file: string;
+  /** Values that this process has learned since it started. */
+  readonly #learned = new Map<string, string>();
+
+  constructor(environment: Config['environment']) {
+    this.#environment = environment;
+    this.#file = homeEnvFile(environment);
+  }
+
+  /** All variables, as a start would find them with these. */
+  with(variables: Readonly<Record<string, string>>): Record<string, string | undefined> {
+    return { ...this.#environment, ...this.written(), ...variables };
+  }
+
+  written(): NodeJS.Dict<string> {
+    return parseEnv(textOfFile(this.#file) ?? '');
+  }
+
+  /** What this process runs with. */
+  current(name: string): string | undefined {
+    return this.#learned.get(name) ?? this.#environment[name];
+  }
+
+  /** The environment itself sets it, which the file cannot override. */
+  isFixed(name: string): boolean {
+    return this.#environment[name] !== undefined && this.written()[name] === undefined;
+  }
+
+  save(variables: Readonly<Record<string, string>>): void {
+    changeWhole(this.#file, (text) => ({ after: withVariables(text, variables), result: undefined }));
+  }
+
+  learn(variables: Readonly<Record<string, string>>): void {
+    for (const [variable, value] of Object.entries(variables)) this.#learned.set(variable, value);
+  }
+}
+
 /**
  * Makes the part of the administration about channels. A channel that is set up starts at once, except where several
  * `workers` share the port: the others would not have it.
@@ -37,82 +77,73 @@ export function administerChannels(
   parts: ChannelParts,
   workers: boolean,
 ): Pick<Administration, 'channelSetups' | 'setUpChannel'> {
-  const { environment } = parts.config;
-  const file = homeEnvFile(environment);
-  const written = (): NodeJS.Dict<string> => parseEnv(textOfFile(file) ?? '');
-  /** Values that this process has learned since it started. */
-  const learned = new Map<string, string>();
-  const current = (name: string): string | undefined => learned.get(name) ?? environment[name];
-  const isFixed = (name: string): boolean => environment[name] !== undefined && written()[name] === undefined;
-
-  const setupOf = (manifest: ChannelManifest): ChannelSetup => {
-    const { name, label, tokenPage } = manifest;
-    const saved = written();
-    const variables = variablesOf(manifest);
-    return {
-      name,
-      label,
-      isOn: parts.channels.has(name),
-      tokenPage,
-      variables: variables.map((variable) => ({
-        name: variable,
-        isSecret: SECRET_NAME.test(variable),
-        isSet: (current(variable) ?? saved[variable]) !== undefined,
-        isFixed: isFixed(variable),
-      })),
-      needsRestart: variables.some(
-        (variable) => saved[variable] !== undefined && saved[variable] !== current(variable),
-      ),
-    };
-  };
-
-  const setUp = async (
-    manifest: ChannelManifest,
-    variables: Readonly<Record<string, string>>,
-  ): Promise<ChannelTried> => {
-    const { name } = manifest;
-    const names = Object.keys(variables);
-    refuseOthers(manifest, names, isFixed);
-    const { config, problems } = checkConfig({
-      ...environment,
-      ...written(),
-      ...Object.fromEntries(learned),
-      ...variables,
-    });
-    const channel = config?.channels.find((one) => one.name === name);
-    if (config === undefined || channel === undefined)
-      return { kind: 'refused', problems: problems.map(({ textRef }) => textRef) };
-    const findings = await channel.check({
-      signal: AbortSignal.timeout(CHECK_MS),
-      running: parts.channels.has(name),
-    });
-    const told = findings.map(({ level, text, remedy }) => ({ level, text, remedy }));
-    if (names.length === 0) return { kind: 'checked', findings: told };
-    // What can be corrected later, such as a leftover webhook, is no reason to refuse the token.
-    if (findings.some(({ level, fix }) => level === 'error' && fix === undefined))
-      return { kind: 'failed', findings: told };
-    parts.options.redact.learn(secretsOf(config).secrets);
-    changeWhole(file, (text) => ({ after: withVariables(text, variables), result: undefined }));
-    parts.log.info({ channel: name, variables: names }, 'channel_set_up');
-    if (workers || parts.channels.has(name) || !channel.isOn)
-      return { kind: 'needs_restart', findings: told };
-    for (const [variable, value] of Object.entries(variables)) learned.set(variable, value);
-    await start(parts, channel);
-    return { kind: 'started', findings: told };
-  };
-
+  const variables = new ChannelVariables(parts.config.environment);
+  const optional = manifests.filter(({ needs }) => needs !== 'nothing');
   let last: Promise<unknown> = Promise.resolve();
   return {
-    channelSetups: () => manifests.filter(({ needs }) => needs !== 'nothing').map(setupOf),
-    async setUpChannel(name, variables) {
-      const manifest = manifests.find((one) => one.name === name && one.needs !== 'nothing');
+    channelSetups: () => optional.map((manifest) => setupOf(manifest, parts, variables)),
+    async setUpChannel(name, values) {
+      const manifest = optional.find((one) => one.name === name);
       if (manifest === undefined) return undefined;
       // One after the other: two requests at once would start the channel twice.
-      const turn = last.then(() => setUp(manifest, variables));
+      const turn = last.then(() => setUp(manifest, values, { parts, variables, workers }));
       last = turn.catch(() => undefined);
       return await turn;
     },
   };
+}
+
+function setupOf(
+  manifest: ChannelManifest,
+  { channels }: ChannelParts,
+  variables: ChannelVariables,
+): ChannelSetup {
+  const { name, label, tokenPage } = manifest;
+  const saved = variables.written();
+  const names = variablesOf(manifest);
+  return {
+    name,
+    label,
+    isOn: channels.has(name),
+    tokenPage,
+    variables: names.map((variable) => ({
+      name: variable,
+      isSecret: SECRET_NAME.test(variable),
+      isSet: (variables.current(variable) ?? saved[variable]) !== undefined,
+      isFixed: variables.isFixed(variable),
+    })),
+    needsRestart: names.some(
+      (variable) => saved[variable] !== undefined && saved[variable] !== variables.current(variable),
+    ),
+  };
+}
+
+async function setUp(
+  manifest: ChannelManifest,
+  values: Readonly<Record<string, string>>,
+  { parts, variables, workers }: { parts: ChannelParts; variables: ChannelVariables; workers: boolean },
+): Promise<ChannelTried> {
+  const { name } = manifest;
+  const names = Object.keys(values);
+  refuseOthers(manifest, names, variables);
+  const { config, problems } = checkConfig(variables.with(values));
+  const channel = config?.channels.find((one) => one.name === name);
+  if (config === undefined || channel === undefined)
+    return { kind: 'refused', problems: problems.map(({ textRef }) => textRef) };
+  const isRunning = parts.channels.has(name);
+  const found = await channel.check({ signal: AbortSignal.timeout(CHECK_MS), running: isRunning });
+  const findings = found.map(({ level, text, remedy }) => ({ level, text, remedy }));
+  if (names.length === 0) return { kind: 'checked', findings };
+  // What can be corrected later, such as a leftover webhook, is no reason to refuse the token.
+  if (found.some(({ level, fix }) => level === 'error' && fix === undefined))
+    return { kind: 'failed', findings };
+  parts.options.redact.learn(secretsOf(config).secrets);
+  variables.save(values);
+  parts.log.info({ channel: name, variables: names }, 'channel_set_up');
+  if (workers || isRunning || !channel.isOn) return { kind: 'needs_restart', findings };
+  variables.learn(values);
+  await start(parts, channel);
+  return { kind: 'started', findings };
 }
 
 function variablesOf({ needs, alsoNeeds = {} }: ChannelManifest): string[] {
@@ -123,12 +154,12 @@ function variablesOf({ needs, alsoNeeds = {} }: ChannelManifest): string[] {
 function refuseOthers(
   manifest: ChannelManifest,
   names: readonly string[],
-  isFixed: (name: string) => boolean,
+  variables: ChannelVariables,
 ): void {
   const others = names.filter((name) => !variablesOf(manifest).includes(name));
   if (others.length > 0)
     throw new GatewayError('bad_channel', `${manifest.label} is not switched on by ${others.join(', ')}.`);
-  const fixed = names.filter(isFixed);
+  const fixed = names.filter((name) => variables.isFixed(name));
   if (fixed.length > 0)
     throw new GatewayError(
       'bad_channel',

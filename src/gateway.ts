@@ -84,6 +84,7 @@ async function openModules(
   const { log, progress, showToken } = options;
   const config = settings.current();
   const { home, env } = config;
+  await ops.checkRestore(home);
   const first = { access: store.access, home, fromEnvironment: env.GATEWAY_TOKEN, showToken };
   const { file, revoked } = await security.ensureFirstToken(first);
   if (file !== undefined) log.info({ file }, 'first_token_written');
@@ -492,7 +493,10 @@ class Modules extends Foundations {
       channels: this.channels,
     }),
     turnConcurrency: this.config.turns.concurrency,
-    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn),
+    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn, {
+      channels: this.channels,
+      mayWrite: (message) => this.accessPolicy.mayWrite(message),
+    }),
     responses: this.store.responses,
     hooks: this.hooks,
     audio: { transcribe: this.media.transcribe, speak: this.speech.speak },

@@ -14,8 +14,8 @@ import { CLIENT, MatrixClient, type MatrixTiming, pathOf } from './client.ts';
 import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
 import { readEvents, USER_ID } from './events.ts';
 import { MAX_UPLOAD_BYTES, openFile, sendFile } from './files.ts';
-import { MAX_STRANGER_ROOMS, STRANGER_ROOMS_MS } from './joining.ts';
 import { Encryption } from './encryption/encryption.ts';
+import { MAX_STRANGER_ROOMS, STRANGER_ROOMS_MS } from './joining.ts';
 import { questionReactions } from './question-reactions.ts';
 import { Receiving } from './receiving.ts';
 import { render } from './render.ts';
@@ -27,6 +27,8 @@ export interface MatrixConfig extends ShowingSettings {
   url: string | undefined;
   /** Secret. */
   token: string;
+  /** Secret: signs the bot's device. */
+  recoveryKey?: string | undefined;
   /** Maximum burst of events of the account. */
   accountBurst: number;
   eventsPerSecond: PaceSettings;
@@ -48,23 +50,15 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
   const { epochNow, monotonicMs, silenceMs } = timing;
   const client = new MatrixClient(config.url, config.token, epochNow, monotonicMs);
   const replacements = new Replacements(client, monotonicMs);
-  const encryption = new Encryption({ ...deps, client, token: config.token, monotonicMs });
+  const { token, recoveryKey } = config;
+  const encryption = new Encryption({ ...deps, client, token, recoveryKey, monotonicMs });
   const sending = new Sending(client, replacements, encryption, monotonicMs);
   let receiving: Receiving | undefined;
   let id: string | undefined;
   const self = async (): Promise<string> => (id ??= await whoAmI(client));
   const reactions = questionReactions(client, sending, self, monotonicMs);
   const strangerRooms = new TtlCache<true>(STRANGER_ROOMS_MS, MAX_STRANGER_ROOMS, monotonicMs);
-  const parts = {
-    ...deps,
-    client,
-    sending,
-    encryption,
-    replacements,
-    strangerRooms,
-    reactions,
-    timing,
-  };
+  const parts = { ...deps, client, sending, encryption, replacements, strangerRooms, reactions, timing };
   return {
     name: 'matrix',
     capabilities: capabilitiesOf(config),

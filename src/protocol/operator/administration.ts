@@ -2,7 +2,6 @@
 import type { Grant, PairingRecord, Scope, TokenRecord } from '../access.ts';
 import type { ConfigChange } from '../settings.ts';
 import type { Profile, ProfileFiles } from '../agent/profile.ts';
-import type { Finding } from '../channel.ts';
 import type { LaneKey, DeadLetter } from '../store/lanes.ts';
 import type { TextRef, TextTable } from '../texts/say.ts';
 
@@ -108,7 +107,7 @@ export type ChannelTried =
   | {
       /** `checked`: nothing to save; `failed`: the platform refuses them, nothing was saved. */
       kind: 'checked' | 'failed' | 'started' | 'needs_restart';
-      findings: Pick<Finding, 'level' | 'text' | 'remedy'>[];
+      findings: { level: 'ok' | 'warning' | 'error'; text: string; remedy?: string | undefined }[];
     }
   /** Nothing was asked or saved; each problem names a variable. */
   | { kind: 'refused'; problems: readonly TextRef[] };

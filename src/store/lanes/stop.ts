@@ -45,8 +45,8 @@ async function forget(sql: Sql, session: SessionKey, tail: number): Promise<void
 
 /**
  * Stops a session. The owner of a running head sees the mark; a parked turn is denied and ends itself, which changes its
- * question and its message on screen; the rest of the queue is cancelled here: no answer will follow, and the model does not
- * read those messages.
+ * question and its message on screen; the rest of the queue is cancelled here: no answer will follow, and the model does
+ * not read those messages.
  */
 export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean): Promise<StopResult> {
   const key = `in:${session}`;
@@ -68,7 +68,8 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
     update lane_item set done_at = now(), error = 'stopped'
     where lane = ${key} and seq between ${first} and ${last} and done_at is null returning seq`;
   const turns = await sql<CancelledTurn[]>`
-    update turn set state = 'done', reason = 'stopped', left_out = left_out or retry_of is null, ended_at = now()
+    update turn set state = 'done', reason = 'stopped', ended_at = now(),
+      left_out = left_out or (state = 'queued' and retry_of is null)
     where session = ${session} and lane_seq between ${first} and ${last} and state <> 'done'
     returning id, address, exists (select 1 from delivery where ref = turn.id) as shown`;
   const cards = await endPlans(

@@ -41,29 +41,9 @@ interface Access {
 }
 
 export function Access(): JSX.Element {
-  const { ask } = useHost();
   const access = useAnswer<Access>('/v1/access');
   if (access.body === undefined) return <Loading of={access} />;
-  const { pairings, grants, channels } = access.body;
-  const remove = async ({ channel, kind, id }: Access['grants'][number]): Promise<void> => {
-    const question = say('page.set.take_right', { name: `${channel} ${id}`, right: KINDS[kind] });
-    if (!(await confirmDelete(question, say('page.set.remove')))) return;
-    const path = [channel, kind, id].map(encodeURIComponent).join('/');
-    access.act(() => ask('DELETE', `/v1/access/grants/${path}`));
-  };
-  const add = async (read: (name: string) => string): Promise<void> => {
-    await ask('POST', '/v1/access/grants', { channel: read('channel'), kind: read('kind'), id: read('id') });
-    await access.reload();
-  };
-  const configured = channels.flatMap(({ label, owners, allowed }) => [
-    ...owners.map((id) => (
-      <Row key={`${label} ${id}`} title={`${label} ${id}`} about={say('page.set.owner_config')} />
-    )),
-    ...allowed
-      .filter((id) => !owners.includes(id))
-      .map((id) => <Row key={`${label} ${id}`} title={`${label} ${id}`} about={say('page.set.dm_config')} />),
-  ]);
-  const hints = channels.map(({ label, idHint }) => `${label}: ${idHint}`).join('; ');
+  const { pairings, channels } = access.body;
   return (
     <>
       <Section title={say('page.set.requests')} about={say('page.set.requests_about')}>
@@ -79,48 +59,83 @@ export function Access(): JSX.Element {
         <ApproveForm done={access.reload} />
       </Section>
       <Section title={say('page.set.rights')}>
-        <Rows empty={say('page.set.no_rights')}>
-          {[
-            ...grants.map((grant) => {
-              const { channel, kind, id, grantedAt } = grant;
-              const name = `${channel} ${id}`;
-              const right = KINDS[kind];
-              return (
-                <Row
-                  key={`${name} ${kind}`}
-                  title={name}
-                  about={sayParts('page.set.right_since', { right, moment: <Moment at={grantedAt} /> })}
-                >
-                  <Act
-                    label={say('page.set.remove')}
-                    of={`${name}, ${right}`}
-                    press={() => void remove(grant)}
-                    danger
-                  />
-                </Row>
-              );
-            }),
-            ...configured,
-          ]}
-        </Rows>
-        {channels.length > 0 && (
-          <Form label={say('page.set.add')} submit={add}>
-            <Field label={say('page.set.channel')}>
-              <Choice
-                name="channel"
-                options={Object.fromEntries(channels.map(({ name, label }) => [name, label]))}
-              />
-            </Field>
-            <Field label={say('page.set.right')}>
-              <Choice name="kind" options={GRANTS} />
-            </Field>
-            <Field label={say('page.set.id')}>
-              <input name="id" type="text" required maxLength={200} autocomplete="off" />
-            </Field>
-          </Form>
-        )}
-        <p class="quiet">{say('page.set.ids', { hints })}</p>
+        <Rights access={access.body} act={access.act} />
+        {channels.length > 0 && <GrantForm channels={channels} done={access.reload} />}
       </Section>
+    </>
+  );
+}
+
+function Rights({
+  access,
+  act,
+}: {
+  access: Access;
+  act: (work: () => Promise<unknown>) => void;
+}): JSX.Element {
+  const { ask } = useHost();
+  const remove = async ({ channel, kind, id }: Access['grants'][number]): Promise<void> => {
+    const question = say('page.set.take_right', { name: `${channel} ${id}`, right: KINDS[kind] });
+    if (!(await confirmDelete(question, say('page.set.remove')))) return;
+    const path = [channel, kind, id].map(encodeURIComponent).join('/');
+    act(() => ask('DELETE', `/v1/access/grants/${path}`));
+  };
+  const configured = access.channels.flatMap(({ label, owners, allowed }) => [
+    ...owners.map((id) => [`${label} ${id}`, say('page.set.owner_config')] as const),
+    ...allowed
+      .filter((id) => !owners.includes(id))
+      .map((id) => [`${label} ${id}`, say('page.set.dm_config')] as const),
+  ]);
+  return (
+    <Rows empty={say('page.set.no_rights')}>
+      {[
+        ...access.grants.map((grant) => {
+          const { channel, kind, id, grantedAt } = grant;
+          const name = `${channel} ${id}`;
+          const right = KINDS[kind];
+          const about = sayParts('page.set.right_since', { right, moment: <Moment at={grantedAt} /> });
+          return (
+            <Row key={`${name} ${kind}`} title={name} about={about}>
+              <Act
+                label={say('page.set.remove')}
+                of={`${name}, ${right}`}
+                press={() => void remove(grant)}
+                danger
+              />
+            </Row>
+          );
+        }),
+        ...configured.map(([name, right]) => <Row key={`${name} ${right}`} title={name} about={right} />),
+      ]}
+    </Rows>
+  );
+}
+
+/** Lets in a person or a group, by their id. */
+function GrantForm(props: { channels: Access['channels']; done: () => Promise<void> }): JSX.Element {
+  const { ask } = useHost();
+  const add = async (read: (name: string) => string): Promise<void> => {
+    await ask('POST', '/v1/access/grants', { channel: read('channel'), kind: read('kind'), id: read('id') });
+    await props.done();
+  };
+  const hints = props.channels.map(({ label, idHint }) => `${label}: ${idHint}`).join('; ');
+  return (
+    <>
+      <Form label={say('page.set.add')} submit={add}>
+        <Field label={say('page.set.channel')}>
+          <Choice
+            name="channel"
+            options={Object.fromEntries(props.channels.map(({ name, label }) => [name, label]))}
+          />
+        </Field>
+        <Field label={say('page.set.right')}>
+          <Choice name="kind" options={GRANTS} />
+        </Field>
+        <Field label={say('page.set.id')}>
+          <input name="id" type="text" required maxLength={200} autocomplete="off" />
+        </Field>
+      </Form>
+      <p class="quiet">{say('page.set.ids', { hints })}</p>
     </>
   );
 }

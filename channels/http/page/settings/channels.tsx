@@ -103,7 +103,7 @@ function SetUp({ setup, reload }: { setup: ChannelSetup; reload: () => Promise<u
   const { ask, showError } = useHost();
   const [tried, setTried] = useState<ChannelTried>();
   const [isBusy, setBusy] = useState(false);
-  const { name, label, tokenPage, variables, isOn, needsRestart } = setup;
+  const { name, variables, isOn, needsRestart } = setup;
   const send = async (values: Record<string, string>): Promise<void> => {
     setBusy(true);
     try {
@@ -114,6 +114,7 @@ function SetUp({ setup, reload }: { setup: ChannelSetup; reload: () => Promise<u
     }
   };
   const open = variables.filter(({ isFixed }) => !isFixed);
+  const word = say(isOn ? 'page.set.check_save' : 'page.set.switch_on');
   return (
     <>
       {needsRestart && <p class="settings-note">{say('page.set.restart_how')}</p>}
@@ -125,32 +126,7 @@ function SetUp({ setup, reload }: { setup: ChannelSetup; reload: () => Promise<u
           </p>
         ))}
       {open.length > 0 && (
-        <Form
-          label={isBusy ? say('page.set.checking') : say(isOn ? 'page.set.check_save' : 'page.set.switch_on')}
-          submit={(read) =>
-            send(
-              Object.fromEntries(open.map(({ name: one }) => [one, read(one)]).filter(([, value]) => value)),
-            )
-          }
-        >
-          {tokenPage !== undefined && (
-            <p class="quiet">
-              {say('page.set.token_from', { network: label })}{' '}
-              <a href={tokenPage} target="_blank" rel="noreferrer">
-                {tokenPage.replace('https://', '')}
-              </a>
-            </p>
-          )}
-          {open.map(({ name: variable, isSecret, isSet }) => (
-            <Field key={variable} label={variable}>
-              {isSecret ? (
-                <input type="password" {...fieldOf(variable, isSet)} />
-              ) : (
-                <input type="text" {...fieldOf(variable, isSet)} />
-              )}
-            </Field>
-          ))}
-        </Form>
+        <TokenForm setup={setup} open={open} label={isBusy ? say('page.set.checking') : word} send={send} />
       )}
       {isOn && (
         <p>
@@ -161,6 +137,43 @@ function SetUp({ setup, reload }: { setup: ChannelSetup; reload: () => Promise<u
       )}
       {tried !== undefined && <Findings tried={tried} />}
     </>
+  );
+}
+
+/** The fields of a channel's variables; what stays empty is not changed. */
+function TokenForm(props: {
+  setup: ChannelSetup;
+  open: ChannelSetup['variables'];
+  label: string;
+  send: (values: Record<string, string>) => Promise<void>;
+}): JSX.Element {
+  const { setup, open, send } = props;
+  const { label: network, tokenPage } = setup;
+  return (
+    <Form
+      label={props.label}
+      submit={(read) =>
+        send(Object.fromEntries(open.map(({ name }) => [name, read(name)]).filter(([, value]) => value)))
+      }
+    >
+      {tokenPage !== undefined && (
+        <p class="quiet">
+          {say('page.set.token_from', { network })}{' '}
+          <a href={tokenPage} target="_blank" rel="noreferrer">
+            {tokenPage.replace('https://', '')}
+          </a>
+        </p>
+      )}
+      {open.map(({ name, isSecret, isSet }) => (
+        <Field key={name} label={name}>
+          {isSecret ? (
+            <input type="password" {...fieldOf(name, isSet)} />
+          ) : (
+            <input type="text" {...fieldOf(name, isSet)} />
+          )}
+        </Field>
+      ))}
+    </Form>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The forms of `config.json` and of profiles: every setting with its name, its sentence, its default and its error at the field. */
 import { createContext, type JSX } from 'preact';
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { kept, say, type TextRef } from '../texts.ts';
@@ -73,54 +73,73 @@ export function ConfigForm(props: {
   );
 }
 
-/** Fields of settings, and what saves them; `save` gives what to say then, and throws an `ApiError`. */
-export function SettingsForm(props: {
+interface FormProps {
   parts: readonly Part[];
   problems: readonly TextRef[];
   afterRestart?: readonly string[];
   /** The path of the setting that is looked for. */
   item?: string | undefined;
+  /** Gives what to say then; throws an `ApiError`. */
   save: (changes: Change[]) => Promise<string>;
-}): JSX.Element {
-  /** What was typed, by path; null = reset to the default. */
-  const [edits, setEdits] = useState<Readonly<Record<string, string | null>>>({});
-  const [refused, setRefused] = useState<Readonly<Record<string, string>>>({});
+}
+
+type ByField<Value> = Readonly<Record<string, Value>>;
+
+/** What was typed in a form, what was refused of it, and what saves it. */
+function useEdits({ parts, save }: FormProps) {
+  /** By path; null = reset to the default. */
+  const [edits, setEdits] = useState<ByField<string | null>>({});
+  const [refused, setRefused] = useState<ByField<string>>({});
   const [report, setReport] = useState('');
-  const settings = props.parts.flatMap(([, inPart]) => inPart);
+  const settings = parts.flatMap(([, inPart]) => inPart);
   const names = settings.map(({ name }) => name);
-  const { '': general = '', ...byField } = { ...problemsByField(props.problems, names, kept), ...refused };
+  const discard = (): void => {
+    setEdits({});
+    setRefused({});
+  };
   const edit = (name: string, text: string | null): void => {
     setReport('');
     setEdits((all) => ({ ...all, [name]: text }));
     setRefused((all) => Object.fromEntries(Object.entries(all).filter(([field]) => field !== name)));
   };
+  const refuse = (problems: ByField<string>): void => {
+    setRefused(problems);
+    const [first = ''] = names.filter((name) => name in problems);
+    document.getElementById(first === '' ? 'settings-refused' : `set-${first}`)?.focus();
+  };
   const submit = async (): Promise<void> => {
-    const wrong: Record<string, string> = {};
-    const changes = settings.flatMap((setting): Change[] => {
-      const { name, path } = setting;
-      const text = edits[name];
-      if (text === undefined || text === shown(setting)) return [];
-      if (text === null || text === '') return [{ path }];
-      const value = valueOf(setting, text);
-      if (value === undefined) wrong[name] = say('page.set.not_json');
-      return [{ path, value }];
-    });
+    const { changes, wrong } = changesIn(settings, edits);
     if (Object.keys(wrong).length > 0) return refuse(wrong);
     try {
-      setReport(changes.length === 0 ? say('page.set.unchanged') : await props.save(changes));
-      setEdits({});
-      setRefused({});
+      setReport(changes.length === 0 ? say('page.set.unchanged') : await save(changes));
+      discard();
     } catch (error) {
       const problems = error instanceof ApiError ? error.problems : [];
       refuse(problems.length > 0 ? problemsByField(problems, names, kept) : { '': messageOf(error) });
     }
   };
-  const refuse = (problems: Readonly<Record<string, string>>): void => {
-    setRefused(problems);
-    const [first = ''] = names.filter((name) => name in problems);
-    document.getElementById(first === '' ? 'settings-refused' : `set-${first}`)?.focus();
-  };
-  const isEdited = Object.keys(edits).length > 0;
+  return { edits, refused, report, names, edit, discard, submit };
+}
+
+/** The changes that were typed, and the fields whose text is no value. */
+function changesIn(settings: readonly Setting[], edits: ByField<string | null>) {
+  const wrong: Record<string, string> = {};
+  const changes = settings.flatMap((setting): Change[] => {
+    const { name, path } = setting;
+    const text = edits[name];
+    if (text === undefined || text === shown(setting)) return [];
+    if (text === null || text === '') return [{ path }];
+    const value = valueOf(setting, text);
+    if (value === undefined) wrong[name] = say('page.set.not_json');
+    return [{ path, value }];
+  });
+  return { changes, wrong };
+}
+
+/** Fields of settings in their parts, with a button to save as soon as one was changed. */
+export function SettingsForm(props: FormProps): JSX.Element {
+  const { edits, refused, report, names, edit, discard, submit } = useEdits(props);
+  const { '': general = '', ...byField } = { ...problemsByField(props.problems, names, kept), ...refused };
   return (
     <form
       class="config-form"
@@ -152,18 +171,12 @@ export function SettingsForm(props: {
       <p class="settings-status" role="status">
         {report}
       </p>
-      {isEdited && (
+      {Object.keys(edits).length > 0 && (
         <div class="config-save">
           <button type="submit" class="primary">
             {say('page.save')}
           </button>
-          <button
-            type="button"
-            onClick={() => {
-              setEdits({});
-              setRefused({});
-            }}
-          >
+          <button type="button" onClick={discard}>
             {say('page.set.discard')}
           </button>
         </div>
@@ -192,30 +205,15 @@ function SettingField(props: {
   edit: (text: string | null) => void;
 }): JSX.Element {
   const { setting, problem, edit } = props;
-  const { name, schema, written } = setting;
+  const { name, schema, written, kind } = setting;
   const id = `set-${name}`;
-  const defaultText = shown({ ...setting, value: schema.default });
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (props.isWanted) place.current?.scrollIntoView({ block: 'center' });
+  }, [props.isWanted]);
   return (
-    <div
-      class={`setting ${setting.kind}${props.isWanted ? ' wanted' : ''}`}
-      ref={(element) => void (props.isWanted && element?.scrollIntoView({ block: 'center' }))}
-    >
-      <div class="setting-about">
-        <label for={id}>{schema.title ?? name}</label>
-        <div id={`${id}-about`}>
-          <p class="quiet">
-            <WithCode text={schema.description ?? ''} />
-          </p>
-          <p class="setting-meta">
-            <code>{name}</code>{' '}
-            {defaultText.length < 40 && (
-              <span>{say('page.set.default_is', { value: defaultText || say('page.set.unset') })}</span>
-            )}{' '}
-            {props.waits && <span class="tag">{say('page.set.restart_tag')}</span>}
-          </p>
-        </div>
-        <EntryFields schema={schema} />
-      </div>
+    <div ref={place} class={`setting ${kind}${props.isWanted ? ' wanted' : ''}`}>
+      <About id={id} setting={setting} waits={props.waits} />
       <div class="setting-control">
         <Control
           setting={setting}
@@ -247,6 +245,33 @@ function SettingField(props: {
   );
 }
 
+/** Longest default that is shown beside the path. */
+const MAX_DEFAULT_CHARS = 40;
+
+/** What a setting is called and does, its path, its default, and whether it waits for a restart. */
+function About({ id, setting, waits }: { id: string; setting: Setting; waits: boolean }): JSX.Element {
+  const { name, schema } = setting;
+  const defaultText = shown({ ...setting, value: schema.default });
+  return (
+    <div class="setting-about">
+      <label for={id}>{schema.title ?? name}</label>
+      <div id={`${id}-about`}>
+        <p class="quiet">
+          <WithCode text={schema.description ?? ''} />
+        </p>
+        <p class="setting-meta">
+          <code>{name}</code>{' '}
+          {defaultText.length < MAX_DEFAULT_CHARS && (
+            <span>{say('page.set.default_is', { value: defaultText || say('page.set.unset') })}</span>
+          )}{' '}
+          {waits && <span class="tag">{say('page.set.restart_tag')}</span>}
+        </p>
+      </div>
+      <EntryFields schema={schema} />
+    </div>
+  );
+}
+
 interface ControlProps {
   setting: Setting;
   text: string;
@@ -254,7 +279,8 @@ interface ControlProps {
   attributes: { id: string; 'aria-describedby': string; 'aria-invalid': true | undefined };
 }
 
-function Control({ setting: { schema, kind, isHidden }, text, edit, attributes }: ControlProps): JSX.Element {
+function Control({ setting, text, edit, attributes }: ControlProps): JSX.Element {
+  const { schema, kind, isHidden } = setting;
   const typed = ({ currentTarget: { value } }: { currentTarget: { value: string } }): void => edit(value);
   switch (kind) {
     case 'switch':
@@ -303,23 +329,25 @@ function Control({ setting: { schema, kind, isHidden }, text, edit, attributes }
           onInput={typed}
         />
       );
-    default: {
-      const rows = Math.min(12, Math.max(kind === 'long' ? 5 : 2, text.split('\n').length));
-      return (
-        <textarea
-          {...attributes}
-          rows={rows}
-          class={kind === 'json' ? 'code' : undefined}
-          spellcheck={kind === 'long'}
-          dir={kind === 'long' ? 'auto' : undefined}
-          placeholder={kind === 'list' ? say('page.set.one_a_line') : undefined}
-          disabled={isHidden}
-          value={text}
-          onInput={typed}
-        />
-      );
-    }
+    default:
+      return <LongText {...{ setting, text, edit, attributes }} />;
   }
+}
+
+function LongText({ setting: { kind, isHidden }, text, edit, attributes }: ControlProps): JSX.Element {
+  return (
+    <textarea
+      {...attributes}
+      rows={Math.min(12, Math.max(kind === 'long' ? 5 : 2, text.split('\n').length))}
+      class={kind === 'json' ? 'code' : undefined}
+      spellcheck={kind === 'long'}
+      dir={kind === 'long' ? 'auto' : undefined}
+      placeholder={kind === 'list' ? say('page.set.one_a_line') : undefined}
+      disabled={isHidden}
+      value={text}
+      onInput={({ currentTarget }) => edit(currentTarget.value)}
+    />
+  );
 }
 
 const YES_NO: Readonly<Record<string, string>> = { true: say('page.set.yes'), false: say('page.set.no') };

@@ -14,6 +14,7 @@ export const STATES: Readonly<Record<string, readonly [label: string, mood: Mood
   off: [say('page.set.state_off'), 'off'],
   starting: [say('page.set.state_starting'), 'busy'],
   connecting: [say('page.set.state_starting'), 'busy'],
+  standby: [say('page.set.state_standby'), 'ok'],
   up: [say('page.set.state_up'), 'ok'],
   degraded: [say('page.set.state_degraded'), 'warning'],
   read_only: [say('page.set.state_read_only'), 'warning'],
@@ -41,7 +42,7 @@ export function Overview(): JSX.Element {
   const letters = useAnswer<{ letters: unknown[] }>('/v1/dead-letters');
   const access = useAnswer<{ pairings: unknown[] }>('/v1/access');
   if (health.body === undefined) return <Loading of={health} />;
-  const items = itemsOf(health.body);
+  const items = [...partsOf(health.body), ...connectionsOf(health.body)];
   const waiting = [
     ...requests(access.body?.pairings.length ?? 0),
     ...failed(letters.body?.letters.length ?? 0),
@@ -95,12 +96,13 @@ function failed(count: number): Item[] {
   return [{ title: say('page.set.dead_letters'), mood: 'warning', about, href, action }];
 }
 
-function itemsOf(health: HealthReport): Item[] {
-  const { store, model, settings, profiles, channels, mcp, version, running, pending } = health;
+/** The parts of the gateway itself. */
+function partsOf(health: HealthReport): Item[] {
+  const { store, model, settings, profiles, version, running, pending } = health;
   const [database, ofDatabase] = stateOf(store);
   const look = say('page.set.look');
   const change = say('page.set.change');
-  const core: Item[] = [
+  return [
     {
       title: say('page.set.gateway'),
       mood: health.ready ? 'ok' : 'warning',
@@ -143,6 +145,11 @@ function itemsOf(health: HealthReport): Item[] {
       action: change,
     },
   ];
+}
+
+/** The networks and the MCP servers. */
+function connectionsOf({ channels, mcp }: HealthReport): Item[] {
+  const change = say('page.set.change');
   const networks = Object.entries(channels).map(([name, { label, state, detail, notice }]): Item => {
     const [word, mood] = stateOf(state);
     return {
@@ -160,5 +167,5 @@ function itemsOf(health: HealthReport): Item[] {
     href: '#settings/tools',
     action: change,
   }));
-  return [...core, ...networks, ...servers];
+  return [...networks, ...servers];
 }

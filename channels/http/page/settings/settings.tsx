@@ -49,7 +49,7 @@ const GROUPS: readonly (readonly [string, Readonly<Record<string, Screen>>])[] =
       general: {
         title: say('page.set.behaviour'),
         parts: [
-          [say('page.set.group_basics'), ['language', 'persona']],
+          [say('page.set.general'), ['language', 'persona']],
           [say('page.set.turns'), ['turns']],
           [say('page.set.group_after_turn'), ['afterTurn']],
           [say('page.set.group_limits'), ['limits']],
@@ -230,49 +230,14 @@ export class Settings {
 /** The list of screens and the open one; on a phone either. `name` is '' where the address names none. */
 function Page({ name, item, page }: { name: string; item: string; page: SettingsHost }): JSX.Element {
   const config = useAnswer<Config>('/v1/config');
-  const [text, setText] = useState('');
   /** Saved here; the gateway reports them once it has read the file. */
   const [waiting, noteWaiting] = useState<readonly string[]>([]);
   const open = name === '' ? 'overview' : name;
   const { title, View, parts } = SCREENS[open] ?? { title: '' };
-  const found = text.trim() === '' ? undefined : search(text, config.body);
   return (
     <ConfigAnswer.Provider value={{ ...config, noteWaiting }}>
       <div class={`settings-frame${name === '' ? ' settings-index' : ''}`}>
-        <nav class="settings-nav" aria-label={say('page.settings')}>
-          <a class="settings-back" href={`#${page.chatKey()}`}>
-            {say('page.set.back')}
-          </a>
-          <input
-            type="search"
-            class="search"
-            aria-label={say('page.set.search')}
-            placeholder={say('page.set.search')}
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-            onKeyDown={({ key }) => key === 'Escape' && setText('')}
-          />
-          {found === undefined ? (
-            GROUPS.map(([group, screens]) => (
-              <div key={group} role="group" aria-label={group}>
-                <p class="settings-group" aria-hidden="true">
-                  {group}
-                </p>
-                {Object.entries(screens).map(([address, screen]) => (
-                  <a
-                    key={address}
-                    href={`#settings/${address}`}
-                    aria-current={address === open ? 'page' : undefined}
-                  >
-                    {screen.title}
-                  </a>
-                ))}
-              </div>
-            ))
-          ) : (
-            <Found found={found} />
-          )}
-        </nav>
+        <Nav open={open} chatKey={page.chatKey()} config={config.body} />
         <div class="settings-main">
           <header class="chat-head">
             <button
@@ -283,7 +248,7 @@ function Page({ name, item, page }: { name: string; item: string; page: Settings
             >
               <Icon name="menu" />
             </button>
-            <a class="icon-button only-phone" href="#settings" aria-label={say('page.set.all')}>
+            <a class="icon-button only-phone" href="#settings" aria-label={say('page.settings')}>
               ‹
             </a>
             <h1 class="chat-title">{title}</h1>
@@ -310,6 +275,48 @@ function Page({ name, item, page }: { name: string; item: string; page: Settings
         </div>
       </div>
     </ConfigAnswer.Provider>
+  );
+}
+
+/** The way back, the search, and the list of screens or what was found. */
+function Nav(props: { open: string; chatKey: string; config: Config | undefined }): JSX.Element {
+  const [text, setText] = useState('');
+  const found = text.trim() === '' ? undefined : search(text, props.config);
+  return (
+    <nav class="settings-nav" aria-label={say('page.settings')}>
+      <a class="settings-back" href={`#${props.chatKey}`}>
+        {say('page.set.back')}
+      </a>
+      <input
+        type="search"
+        class="search"
+        aria-label={say('page.set.search')}
+        placeholder={say('page.set.search')}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={({ key }) => key === 'Escape' && setText('')}
+      />
+      {found === undefined ? (
+        GROUPS.map(([group, screens]) => (
+          <div key={group} role="group" aria-label={group}>
+            <p class="settings-group" aria-hidden="true">
+              {group}
+            </p>
+            {Object.entries(screens).map(([address, screen]) => (
+              <a
+                key={address}
+                href={`#settings/${address}`}
+                aria-current={address === props.open ? 'page' : undefined}
+              >
+                {screen.title}
+              </a>
+            ))}
+          </div>
+        ))
+      ) : (
+        <Found found={found} />
+      )}
+    </nav>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The screen about tokens: made, shown once, renamed, given another secret, revoked. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { askText, confirmDelete } from '../confirm.tsx';
 import { say, sayParts } from '../texts.ts';
 import {
@@ -121,7 +121,7 @@ function TokenRow(props: {
   };
   const usage =
     lastUsedAt === null
-      ? [say('page.set.never_used')]
+      ? [say('page.set.unused')]
       : sayParts('page.set.last_used', { moment: <Moment at={lastUsedAt} /> });
   const life =
     expiresAt === null
@@ -144,8 +144,10 @@ function TokenRow(props: {
 
 /** A secret, until it has been saved. */
 function Secret({ name, secret, close }: { name: string; secret: string; close: () => void }): JSX.Element {
+  const note = useRef<HTMLDivElement>(null);
+  useEffect(() => note.current?.scrollIntoView({ block: 'nearest' }), []);
   return (
-    <div class="settings-note" role="status" ref={(note) => note?.scrollIntoView({ block: 'nearest' })}>
+    <div ref={note} class="settings-note" role="status">
       <p>{say('page.set.token_once', { name })}</p>
       <p class="settings-secret">
         <code>{secret}</code>

@@ -6,15 +6,13 @@
  */
 export const MAX_COMPARED_LINES = 600;
 
-/** @typedef {{ kind: 'same' | 'removed' | 'added', text: string }} DiffLine */
+export interface DiffLine {
+  kind: 'same' | 'removed' | 'added';
+  text: string;
+}
 
-/**
- * The lines of both texts in order: removed ones before those that replace them. Never throws.
- * @param {string} before
- * @param {string} after
- * @returns {DiffLine[]}
- */
-export function lineDiff(before, after) {
+/** The lines of both texts in order: removed ones before those that replace them. Never throws. */
+export function lineDiff(before: string, after: string): DiffLine[] {
   const old = linesOf(before);
   const fresh = linesOf(after);
   let head = 0;
@@ -33,37 +31,25 @@ export function lineDiff(before, after) {
   ];
 }
 
-/** @param {string} text */
-function linesOf(text) {
+function linesOf(text: string): string[] {
   return text === '' ? [] : text.split('\n');
 }
 
-/**
- * @param {DiffLine['kind']} kind
- * @param {string[]} texts
- * @returns {DiffLine[]}
- */
-function linesAs(kind, texts) {
+function linesAs(kind: DiffLine['kind'], texts: readonly string[]): DiffLine[] {
   return texts.map((text) => ({ kind, text }));
 }
 
-/**
- * The longest sequence of common lines stays; the rest is removed or added.
- * @param {string[]} oldLines
- * @param {string[]} freshLines
- * @returns {DiffLine[]}
- */
-function compared(oldLines, freshLines) {
+/** The longest sequence of common lines stays; the rest is removed or added. */
+function compared(oldLines: readonly string[], freshLines: readonly string[]): DiffLine[] {
   const width = freshLines.length + 1;
   /** For each pair of lines, how many lines the texts from there on have in common. */
   const common = new Uint16Array((oldLines.length + 1) * width);
-  const at = (/** @type {number} */ a, /** @type {number} */ b) => common[a * width + b] ?? 0;
+  const at = (a: number, b: number): number => common[a * width + b] ?? 0;
   for (let a = oldLines.length - 1; a >= 0; a -= 1)
     for (let b = freshLines.length - 1; b >= 0; b -= 1)
       common[a * width + b] =
         oldLines[a] === freshLines[b] ? at(a + 1, b + 1) + 1 : Math.max(at(a + 1, b), at(a, b + 1));
-  /** @type {DiffLine[]} */
-  const lines = [];
+  const lines: DiffLine[] = [];
   let [a, b] = [0, 0];
   while (a < oldLines.length && b < freshLines.length) {
     if (oldLines[a] === freshLines[b]) {
