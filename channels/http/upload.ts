@@ -10,6 +10,9 @@ import { HttpError } from './errors.ts';
 /** Longest field of a form beside its file. */
 const MAX_FIELD_CHARS = 4_000;
 
+/** How long the parser may take to finish once the body has ended and its file was read: some malformed forms it never finishes. */
+const FORM_END_MS = 2_000;
+
 /** Throws `HttpError` 413 for a body that is declared larger than any that is accepted. */
 export function refuseLength({ headers }: IncomingMessage, maxFileBytes: number): void {
   const frame = isForm(headers['content-type']) ? MAX_FORM_BYTES : 0;
@@ -43,7 +46,15 @@ async function readForm(incoming: IncomingMessage, type: string): Promise<FormUp
   const parser = openParser(type);
   const upload = Promise.withResolvers<FormUpload>();
   const fields = new Map<string, string>();
-  const read = pipeline(bodyChunks(incoming), parser).then(
+  const late = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  let isReading = false;
+  const limitEnd = (): void => {
+    if (incoming.readableEnded && !isReading)
+      timer ??= setTimeout(() => late.reject(new Error('the parser does not finish')), FORM_END_MS);
+  };
+  incoming.once('end', limitEnd);
+  const read = Promise.race([pipeline(bodyChunks(incoming), parser), late.promise]).then(
     () => upload.reject(badForm('it has no file')),
     (error: unknown) => {
       const failure = error instanceof HttpError ? error : badForm('it is not complete', error);
@@ -51,8 +62,8 @@ async function readForm(incoming: IncomingMessage, type: string): Promise<FormUp
       throw failure;
     },
   );
-  // Reported to the reader of the file; before there is one, by `found`.
-  read.catch(() => undefined);
+  // Reported to the reader of the file; before there is one, by `upload`.
+  read.catch(() => undefined).finally(() => clearTimeout(timer));
   let isSecond = false;
   let isCut = false;
   parser.on('field', (name: string, value: string, _cutName: boolean, cutValue: boolean) => {
@@ -63,12 +74,15 @@ async function readForm(incoming: IncomingMessage, type: string): Promise<FormUp
   parser.on('file', (_field: string, stream: BusboyFileStream, filename: string | undefined) => {
     // Reported by `read`, whose pipeline ends with the same error.
     stream.on('error', () => undefined);
+    isReading = true;
     const chunks = async function* (): AsyncGenerator<Uint8Array> {
       try {
         for await (const chunk of stream) yield chunk;
       } catch {
         // The form ends within the file: `read` says so.
       }
+      isReading = false;
+      limitEnd();
       await read;
       if (isSecond) throw badForm('it has more than one file');
       if (isCut) throw badForm(`a field has more than ${MAX_FIELD_CHARS} characters`);

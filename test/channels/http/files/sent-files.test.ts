@@ -152,6 +152,8 @@ describe('a file that is refused', () => {
       await post(part, 'multipart/form-data; boundary=b'),
       await post(part + 'half'.repeat(40_000), 'multipart/form-data; boundary=b'),
       await post('--b--\r\n', 'multipart/form-data; boundary=b'),
+      // The parser never finishes this one.
+      await post('--b\r\nX: y\r\n--b--\r\nmore\r\n--b--\r\n', 'multipart/form-data; boundary=b'),
       await post('x', 'multipart/form-data'),
     ];
     expect(new Set(codes)).toEqual(new Set(['400 invalid_form']));
