@@ -186,6 +186,22 @@ export const gatewayFile = z.strictObject({
         .max(1_440)
         .default(60)
         .describe('how long a dangerous tool call waits for a person; without an answer it is not run'),
+      escalateMinutes: z
+        .int()
+        .min(0)
+        .max(1_440)
+        .default(5)
+        .describe(
+          "after how long a request in a group, on the web or of a schedule also goes to an owner's private chat, and then to the next owner's; `0` = never",
+        ),
+      answerMinutes: z
+        .int()
+        .min(1)
+        .max(10_080)
+        .default(240)
+        .describe(
+          'how long a [question to another person](chatting.md#questions-to-other-people) waits for the answer',
+        ),
     })
     .prefault({}),
   schedules: z

@@ -304,11 +304,15 @@ export function limitsOf({ env, approvals }: Config): {
   firstChunkMs: number;
   chunkMs: number;
   approvalMs: number;
+  escalateMs: number;
+  answerMs: number;
 } {
   return {
     firstChunkMs: env.LLM_STREAM_FIRST_CHUNK_TIMEOUT * 1_000,
     chunkMs: env.LLM_STREAM_CHUNK_TIMEOUT * 1_000,
     approvalMs: approvals.expireMinutes * 60_000,
+    escalateMs: approvals.escalateMinutes * 60_000,
+    answerMs: approvals.answerMinutes * 60_000,
   };
 }
 

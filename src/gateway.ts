@@ -330,12 +330,13 @@ class Modules extends Foundations {
       },
       schedules: this.scheduling.schedules,
       post: this.post,
-      findChat: intake.createFindChat(
-        this.store.surfaces,
-        this.ledger,
-        this.creatorAccess,
-        this.networks.labelOf,
-      ),
+      findChat: intake.createFindChat({
+        ...this.store,
+        ledger: this.ledger,
+        creatorAccess: this.creatorAccess,
+        labelOf: this.networks.labelOf,
+      }),
+      chatSettings: this.store.chatSettings,
       keepFile: (folder, file) => this.outgoing.keep(folder, file),
       documentText: this.media.documentText,
     },
@@ -372,6 +373,7 @@ class Modules extends Foundations {
       languages: this.languages,
     },
     background: this.bus,
+    ownerChats: security.createOwnerChats(this),
     isOwner: (userId) => this.accessPolicy.isOwner(userId),
     provider: this.provider,
     embed: (request, signal) => this.provider.embed(request, signal),
@@ -521,10 +523,7 @@ class Modules extends Foundations {
         log: this.log,
       }),
     },
-    settings: () => {
-      const { file, values } = this.now().source;
-      return { ...this.settings.report(), file, values };
-    },
+    settings: () => ({ ...this.settings.report(), ...this.now().source }),
   };
 
   /** What a channel is created with. */
@@ -535,6 +534,7 @@ class Modules extends Foundations {
     connections: this.store.connections,
     updates: this.store.updates,
     chatSettings: this.store.chatSettings,
+    keys: this.store.keys,
     languages: this.languages,
     log: this.log.child({ channel: name }),
   });

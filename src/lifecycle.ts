@@ -76,7 +76,7 @@ export interface Components {
   leader: { enter(channel: Channel, signal: AbortSignal): Promise<void> };
   receive: Receive;
   health: { report(): Promise<HealthReport> };
-  agent: Closable;
+  agent: Closable & { escalate(signal: AbortSignal): Promise<void> };
   backups: Closable & { start(): void };
   mcp: Closable & { start(): void };
   memory: Closable & { refresh(): void };
@@ -143,6 +143,7 @@ export function createLifecycle(log: Log): Lifecycle {
         await startAll(components);
         components.media.startSweep(closing.signal);
         components.backups.start();
+        void components.agent.escalate(closing.signal);
         ready = true;
         tell(closing.signal);
       } catch (error) {

@@ -82,6 +82,8 @@ const MAX_PAUSES = 100;
 export interface MatrixTiming extends ChannelTiming {
   /** How long the homeserver may hold a sync open. */
   longPollMs: number;
+  /** How long the key of a message may follow it before its room is told that it is missing. */
+  keyGraceMs: number;
 }
 
 export interface Call {

@@ -33,6 +33,9 @@ export type KeptButton = z.infer<typeof Kept>[number];
 export const MAX_LENGTH = 6_000;
 /** The homeserver needs the remainder for signatures and preceding events. */
 const MAX_CONTENT_BYTES = 60_000;
+/** Of the content before it is encrypted. */
+const MAX_ENCRYPTED_BYTES = 45_000;
+const MAX_FALLBACK_BYTES = 500;
 /** For each of the two plain texts next to the HTML. */
 const MAX_PLAIN_BYTES = 17_500;
 
@@ -103,8 +106,23 @@ export function relationOf(
 
 /** Throws `ChannelError('rejected')` for content that no homeserver accepts. */
 export function checkSize(content: Content): Content {
-  if (Buffer.byteLength(JSON.stringify(content)) <= MAX_CONTENT_BYTES) return content;
+  if (sizeOf(content) <= MAX_CONTENT_BYTES) return content;
   throw new ChannelError('rejected', 'The text is too long for an event on Matrix.');
+}
+
+/**
+ * Content whose ciphertext fits into an event: base64 makes it a third longer. Of an edit, that shortens the text for clients that do
+ * not know edits. Throws like `checkSize`.
+ */
+export function fitEncrypted(content: Content): Content {
+  if (sizeOf(content) <= MAX_ENCRYPTED_BYTES) return content;
+  const short = { ...content, body: clipBytes(content.body, MAX_FALLBACK_BYTES) };
+  if (sizeOf(short) <= MAX_ENCRYPTED_BYTES) return short;
+  throw new ChannelError('rejected', 'The text is too long for an encrypted event on Matrix.');
+}
+
+function sizeOf(content: Content): number {
+  return Buffer.byteLength(JSON.stringify(content));
 }
 
 /** Throws `ChannelError('rejected')` for an address that is not a Matrix address. */

@@ -44,6 +44,16 @@ const relation = z.object({
   'm.in_reply_to': z.object({ event_id: eventId }).optional().catch(undefined),
 });
 
+/** "Sending encrypted attachments": AES-CTR with a 256-bit key, and the SHA-256 of the ciphertext; base64 without padding. */
+const encryptedFile = z.object({
+  v: z.literal('v2'),
+  url: z.string(),
+  key: z.object({ alg: z.literal('A256CTR'), k: z.string().max(100) }),
+  iv: z.string().max(100),
+  hashes: z.object({ sha256: z.string().max(100) }),
+});
+export type EncryptedFile = z.infer<typeof encryptedFile>;
+
 const text = z.object({
   msgtype: z.string(),
   body: z.string().catch(''),
@@ -51,6 +61,8 @@ const text = z.object({
   /** If present, `body` is the caption of a file. */
   filename: z.string().optional().catch(undefined),
   url: z.string().optional().catch(undefined),
+  /** An encrypted file, in place of `url`. */
+  file: encryptedFile.optional().catch(undefined),
   geo_uri: z.string().optional().catch(undefined),
   info: z
     .object({
@@ -113,8 +125,14 @@ const timeline = z.object({
 
 const events = z.object({ events: z.array(z.unknown()) });
 
+const userIds = z.array(userId).optional().catch(undefined);
+
 const syncAnswer = z.object({
   next_batch: z.string(),
+  to_device: events.optional(),
+  device_lists: z.object({ changed: userIds, left: userIds }).optional(),
+  device_one_time_keys_count: z.record(z.string(), z.int()).optional(),
+  device_unused_fallback_key_types: z.array(z.string()).optional(),
   rooms: z
     .object({
       join: z
@@ -193,6 +211,11 @@ const strippedCreate = z.object({
   content: z.object({ predecessor: z.object({ room_id: z.string().regex(ROOM_ID) }) }),
 });
 
+/** Whether the inviting room says that it is encrypted. */
+export function isEncryptedRoom(state: readonly unknown[]): boolean {
+  return state.some((one) => z.object({ type: z.literal('m.room.encryption') }).safeParse(one).success);
+}
+
 /** The room that the inviting room says it replaces; undefined if it names none. */
 export function readPredecessor(state: readonly unknown[]): string | undefined {
   const [create] = state.flatMap((one) => strippedCreate.safeParse(one).data ?? []);
@@ -216,6 +239,11 @@ export function readInvite(
     if (data?.state_key === self) return { by: data.sender, isDirect: data.content.is_direct === true };
   }
   return undefined;
+}
+
+/** The encrypted file in the content of a message; undefined without one. */
+export function readEncryptedFile(raw: unknown): EncryptedFile | undefined {
+  return z.object({ file: encryptedFile }).safeParse(raw).data?.file;
 }
 
 /** The server and the id of a file; undefined for any other address. */

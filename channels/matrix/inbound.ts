@@ -38,7 +38,10 @@ export function toInbound(message: RawMessage, about: InboundContext): InboundMe
   const isEdit = relation?.rel_type === 'm.replace';
   const content = isEdit ? (raw['m.new_content'] ?? raw) : raw;
   const quoted = repliedTo && quotedOf(repliedTo, sender, about);
-  const { text, media } = readContent(content, relation?.['m.in_reply_to'] !== undefined);
+  const { text, media } = readContent(content, relation?.['m.in_reply_to'] !== undefined, {
+    roomId,
+    eventId: id,
+  });
   return {
     id,
     ...placeOf(roomId, relation),
@@ -58,9 +61,15 @@ export function toInbound(message: RawMessage, about: InboundContext): InboundMe
 }
 
 /** A message of a thread. */
-export function toEarlier(message: RawMessage, self: string, senderName: string): EarlierMessage {
+export function toEarlier(
+  roomId: string,
+  message: RawMessage,
+  self: string,
+  senderName: string,
+): EarlierMessage {
   const { content, sender, event_id: id } = message;
-  const { text, media } = readContent(content, content['m.relates_to']?.['m.in_reply_to'] !== undefined);
+  const isReply = content['m.relates_to']?.['m.in_reply_to'] !== undefined;
+  const { text, media } = readContent(content, isReply, { roomId, eventId: id });
   return { id, senderId: sender, senderName, content: text, media, isOwn: sender === self };
 }
 
@@ -96,21 +105,40 @@ const KINDS = {
   'm.sticker': 'image',
 } as const;
 
-function readContent(content: RawContent, isReply: boolean): { text: string; media: Media[] } {
-  const { msgtype, body, url = '', geo_uri: where } = content;
+/** The event in which a file is found. */
+interface FileEvent {
+  roomId: string;
+  eventId: string;
+}
+
+/** The reference of a file: its address, for an encrypted one with the event that has its key. */
+export function readFileReference(
+  reference: string,
+): (FileEvent & { uri: string }) | { uri: string; roomId: string; eventId: undefined } {
+  const [uri = '', roomId = '', eventId] = reference.split(' ');
+  return eventId === undefined ? { uri, roomId, eventId } : { uri, roomId, eventId };
+}
+
+function readContent(
+  content: RawContent,
+  isReply: boolean,
+  { roomId, eventId }: FileEvent,
+): { text: string; media: Media[] } {
+  const { msgtype, body, file: encrypted, geo_uri: where } = content;
+  const address = encrypted?.url ?? content.url ?? '';
   if (msgtype === 'm.location') return { text: `[location ${oneLine(where ?? body)}]`, media: [] };
   if (msgtype === 'm.sticker') return { text: `[sticker ${oneLine(body)}]`, media: [] };
   const text = withLinks(isReply ? withoutFallback(body) : body, content.formatted_body ?? '');
   if (!isMedia(msgtype)) return { text: msgtype === 'm.emote' ? `* ${text}` : text, media: [] };
   const { filename, info } = content;
   const isCaptioned = filename !== undefined && filename !== body;
-  if (readContentUri(url) === undefined)
+  if (readContentUri(address) === undefined)
     return { text: `[file ${oneLine(filename ?? body)}, which cannot be read]`, media: [] };
   const kind = content['org.matrix.msc3245.voice'] === undefined ? KINDS[msgtype] : 'voice';
   const name = filename ?? body;
   const file: Media = {
     kind,
-    url,
+    url: encrypted === undefined ? address : `${address} ${roomId} ${eventId}`,
     // Clients choose the names of recordings, not the sender.
     name: kind === 'voice' ? undefined : name || undefined,
     mimeType: info?.mimetype,
@@ -163,10 +191,10 @@ function isMeant(content: RawContent, { userId }: Self): boolean {
 function quotedOf(
   replied: RawMessage,
   sender: string,
-  { self, repliedName }: InboundContext,
+  { roomId, self, repliedName }: InboundContext,
 ): Quoted | undefined {
   const isReply = replied.content['m.relates_to']?.['m.in_reply_to'] !== undefined;
-  const { text, media } = readContent(replied.content, isReply);
+  const { text, media } = readContent(replied.content, isReply, { roomId, eventId: replied.event_id });
   const by = replied.sender === self.userId ? 'bot' : replied.sender === sender ? 'sender' : 'other';
   const author = by === 'other' ? { author: repliedName } : {};
   return boundQuote({ text, by, media, sentAt: replied.origin_server_ts, ...author });

@@ -1,6 +1,7 @@
 /** The Matrix channel: receives room events by sync, and sends and edits events over the client-server API. */
 import { z } from 'zod';
 import type { Channel, ChannelDeps } from '../../src/protocol/channel.ts';
+import type { Place } from '../../src/protocol/message.ts';
 import { channelUnavailable, ConfigError } from '../../src/protocol/errors.ts';
 import {
   CHANNEL_TIMING,
@@ -12,6 +13,7 @@ import { CLIENT, MatrixClient, type MatrixTiming, pathOf } from './client.ts';
 import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
 import { readEvents, USER_ID } from './events.ts';
 import { MAX_UPLOAD_BYTES, openFile, sendFile } from './files.ts';
+import { Encryption } from './encryption/encryption.ts';
 import { questionReactions } from './question-reactions.ts';
 import { Receiving } from './receiving.ts';
 import { render } from './render.ts';
@@ -28,7 +30,7 @@ export interface MatrixConfig extends ShowingSettings {
   eventsPerSecond: PaceSettings;
 }
 
-const TIMING: MatrixTiming = { ...CHANNEL_TIMING, longPollMs: 30_000 };
+const TIMING: MatrixTiming = { ...CHANNEL_TIMING, longPollMs: 30_000, keyGraceMs: 10_000 };
 
 /** How long others see that the bot is typing, and after how long this is renewed. */
 const TYPING_SHOWN_MS = 12_000;
@@ -44,12 +46,13 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
   const { epochNow, monotonicMs, silenceMs } = timing;
   const client = new MatrixClient(config.url, config.token, epochNow, monotonicMs);
   const replacements = new Replacements(client, monotonicMs);
-  const sending = new Sending(client, replacements, monotonicMs);
+  const encryption = new Encryption({ ...deps, client, token: config.token, monotonicMs });
+  const sending = new Sending(client, replacements, encryption, monotonicMs);
   let receiving: Receiving | undefined;
   let id: string | undefined;
   const self = async (): Promise<string> => (id ??= await whoAmI(client));
   const reactions = questionReactions(client, sending, self, monotonicMs);
-  const parts = { ...deps, client, sending, replacements, reactions, timing };
+  const parts = { ...deps, client, sending, encryption, replacements, reactions, timing };
   return {
     name: 'matrix',
     capabilities: capabilitiesOf(config),
@@ -63,26 +66,23 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
       receiving = new Receiving({ ...parts, self: await self(), receive });
       await receiving.start();
     },
-    stop: async () => await receiving?.stop(),
-    send: async (part) => {
-      const content = {
-        ...contentOf(part.body, part.buttons, part.plain),
-        ...relationOf(part, part.replyTo, part.after?.id),
-      };
-      return await sending.send(part, content, part.nonce);
+    stop: async () => {
+      await receiving?.stop();
+      encryption.close();
     },
-    sendFile: async (file) => await sendFile(client, sending, file),
+    send: async (part) => {
+      const content = contentOf(part.body, part.buttons, part.plain);
+      const relation = relationOf(part, part.replyTo, part.after?.id);
+      return await sending.send(part, { ...content, ...relation }, part.nonce);
+    },
+    sendFile: async (file) => await sendFile(client, sending, encryption, file),
     edit: async (message, part) => {
       await sending.edit(message, part, contentOf(part.body, part.buttons, part.plain));
       return message;
     },
     delete: async (message, place) => await sending.delete(message, place),
-    download: async (media, signal) => await openFile(client, media, silenceMs, signal),
-    typing: async (place) => {
-      checkPlace(place);
-      const path = pathOf(CLIENT, 'rooms', place.chatId, 'typing', await self());
-      await client.call('PUT', path, { body: { typing: true, timeout: TYPING_SHOWN_MS }, limit: 'typing' });
-    },
+    download: async (media, signal) => await openFile(client, sending, media, silenceMs, signal),
+    typing: async (place) => await showTyping(client, place, await self()),
     before: async (...range) => (await receiving?.readThread(...range)) ?? [],
     react: async (question, state) => await reactions.show(question, state),
     /** Reads the full state of the room: the content of the event that created it does not say by whom. */
@@ -96,6 +96,12 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
       return health.state === 'off' ? health : (client.health ?? health);
     },
   };
+}
+
+async function showTyping(client: MatrixClient, place: Place, self: string): Promise<void> {
+  checkPlace(place);
+  const path = pathOf(CLIENT, 'rooms', place.chatId, 'typing', self);
+  await client.call('PUT', path, { body: { typing: true, timeout: TYPING_SHOWN_MS }, limit: 'typing' });
 }
 
 const WhoAmI = z.object({ user_id: z.string().regex(USER_ID) });

@@ -3,7 +3,7 @@ import { toAct } from '../../src/protocol/channel-parts.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
 import { CLIENT, type MatrixClient, pathOf } from './client.ts';
-import { readInvite, readPredecessor, serverOf } from './events.ts';
+import { isEncryptedRoom, readInvite, readPredecessor, serverOf } from './events.ts';
 import type { NamedRoom } from './rooms.ts';
 import type { ReceivingParts } from './sync.ts';
 
@@ -64,7 +64,7 @@ export async function answerInvitation(
   since: string,
   at: number,
 ): Promise<void> {
-  const { client, gateway, log, self } = parts;
+  const { client, encryption, gateway, log, self } = parts;
   const invite = readInvite(state, self);
   if (invite === undefined) return;
   const predecessor = readPredecessor(state);
@@ -77,6 +77,8 @@ export async function answerInvitation(
     (await gateway.mayWrite(toAct({ ...invitation, senderId: by, timestamp: at, place: 'private' })));
   log.info({ chatId: roomId, senderId: by, joined: isWelcome }, 'matrix_invited');
   try {
+    // Before the bot is in the room: from then on, people's clients send it their keys.
+    if (isWelcome && isEncryptedRoom(state)) await encryption.prepare().catch(unlessRetryable);
     if (isWelcome) await enterOrLeave(client, roomId, 'join', {});
     else await enterOrLeave(client, roomId, 'leave', { reason: DECLINE_REASON });
   } catch (error) {
@@ -108,4 +110,9 @@ async function mayInvite({ gateway, access }: ReceivingParts, roomId: string, is
 /** True for failures that affect other rooms as well. */
 function isWorthRetry(error: unknown): boolean {
   return !(error instanceof ChannelError) || ['rate_limited', 'unauthorized'].includes(error.code);
+}
+
+/** A bot without keys enters the room as well, and says there that it cannot read it. */
+function unlessRetryable(error: unknown): void {
+  if (!(error instanceof ChannelError) || error.retryable) throw error;
 }

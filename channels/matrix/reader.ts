@@ -1,28 +1,15 @@
 /** Reads a room event: as a message, a button press, or a reaction that stops an answer. */
 import { z } from 'zod';
 import type { EarlierMessage } from '../../src/protocol/channel.ts';
-import { addressOf, type InboundMessage, type Place } from '../../src/protocol/message.ts';
+import type { InboundMessage, Place } from '../../src/protocol/message.ts';
 import { toAct } from '../../src/protocol/channel-parts.ts';
-import { sayToPerson } from '../../src/protocol/texts/languages.ts';
-import {
-  checkPlace,
-  contentOfText,
-  type KeptButton,
-  mayPress,
-  namedIn,
-  pressedBy,
-  readButtons,
-} from './content.ts';
+import { checkPlace, type KeptButton, mayPress, namedIn, pressedBy, readButtons } from './content.ts';
 import { pathOf, RELATIONS } from './client.ts';
 import { type RawEvent, type RawMessage, readEvents, readMessage, readReaction } from './events.ts';
 import { isStop, replyOf, toEarlier, toInbound } from './inbound.ts';
 import type { Rooms } from './rooms.ts';
 import { shownContent } from './sending.ts';
 import type { ReceivingParts } from './sync.ts';
-
-/** The key under which the store records that a room was told about its encryption, and for how many milliseconds. */
-const ENCRYPTION_NOTICE = 'matrix_encrypted';
-const ENCRYPTION_NOTICE_MS = 7 * 24 * 3_600_000;
 
 const Relations = z.object({ chunk: z.array(z.unknown()).catch([]) }).catch({ chunk: [] });
 
@@ -35,10 +22,9 @@ export class Reader {
     this.#rooms = rooms;
   }
 
-  /** Undefined for an event that needs no action. Throws `ChannelError`, `StoreError`. */
+  /** Undefined for an event that needs no action; it is in clear. Throws `ChannelError`, `StoreError`. */
   async read(roomId: string, event: RawEvent): Promise<InboundMessage | undefined> {
     if (event.sender === this.#parts.self) return undefined;
-    if (event.type === 'm.room.encrypted') return await this.#explainEncryption(roomId, event.sender);
     const reaction = readReaction(event);
     if (reaction !== undefined) return await this.#readReaction(roomId, event, reaction);
     const message = readMessage(event);
@@ -54,7 +40,9 @@ export class Reader {
     const query = { dir: 'b', limit: String(limit + 1) };
     const path = pathOf(RELATIONS, roomId, 'relations', threadId, 'm.thread');
     const { chunk } = Relations.parse(await client.call('GET', path, { query, limit: 'relations' }));
-    const newestFirst = readEvents(chunk);
+    const newestFirst = await Promise.all(
+      readEvents(chunk).map(async (event) => await sending.inClear(roomId, event)),
+    );
     const earlier = newestFirst.slice(
       newestFirst.findIndex(({ event_id: id }) => id === messageId) + 1,
       limit + 1,
@@ -66,7 +54,7 @@ export class Reader {
     return await Promise.all(
       messages.map(async (message) => {
         const senderName = await this.#rooms.nameOf(roomId, message.sender);
-        return toEarlier(message, self, senderName);
+        return toEarlier(roomId, message, self, senderName);
       }),
     );
   }
@@ -109,17 +97,6 @@ export class Reader {
   /** Only what the bot itself has offered counts as a button. */
   #buttonsOf(event: RawEvent): KeptButton[] {
     return event.sender === this.#parts.self ? readButtons(shownContent(event)) : [];
-  }
-
-  /** One sentence a week, from any process. */
-  async #explainEncryption(roomId: string, sender: string): Promise<undefined> {
-    const { chatSettings, sending, languages, log } = this.#parts;
-    const place = { channel: 'matrix', chatId: roomId };
-    if ((await chatSettings.chatSetting(addressOf(place), ENCRYPTION_NOTICE)) !== undefined) return;
-    const say = await sayToPerson(languages, `matrix:${sender}`);
-    await sending.send(place, contentOfText(place, undefined, say('room.encrypted')), 'encrypted');
-    await chatSettings.setChatSetting(addressOf(place), ENCRYPTION_NOTICE, 'told', ENCRYPTION_NOTICE_MS);
-    log.info({ chatId: roomId }, 'matrix_room_encrypted');
   }
 }
 

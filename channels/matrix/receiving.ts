@@ -25,6 +25,7 @@ import { answerInvitation, followRoom } from './joining.ts';
 import { Reader } from './reader.ts';
 import { Rooms } from './rooms.ts';
 import { eventsOf, type ReceivingParts, sync } from './sync.ts';
+import { Unread } from './unread.ts';
 
 /** Rooms of one sync whose events are committed in parallel; within a room they follow one another. */
 export const ROOMS_AT_ONCE = 16;
@@ -40,6 +41,7 @@ export class Receiving {
   readonly #stop = new AbortController();
   readonly #rooms: Rooms;
   readonly #reader: Reader;
+  readonly #unread: Unread;
   /** Short replies. Awaited at `stop`. */
   readonly #background: BackgroundWork;
   #since: string | undefined;
@@ -52,6 +54,10 @@ export class Receiving {
     this.#key = `matrix:${parts.self}`;
     this.#rooms = new Rooms(parts.client, parts.replacements, parts.timing.epochNow);
     this.#reader = new Reader(parts, this.#rooms);
+    this.#unread = new Unread(parts, this.#stop.signal);
+    parts.encryption.onKeys = (roomIds) => {
+      for (const roomId of roomIds) this.#background.run('matrix_unread_failed', this.#takeUnread(roomId));
+    };
     this.#background = new BackgroundWork((error, failure) => {
       if (!this.#stop.signal.aborted) parts.log.warn({ err: error }, failure);
     });
@@ -67,6 +73,7 @@ export class Receiving {
   /** Resolves once the position is known after which everything is new. Throws `StoreError` if it cannot be read. */
   async start(): Promise<void> {
     this.#since = (await this.#parts.connections.connection(this.#key))?.session?.id;
+    await this.#parts.encryption.resume();
     if (this.#since === undefined) await this.#syncOnce();
     this.#done = this.#run();
   }
@@ -81,6 +88,7 @@ export class Receiving {
     this.#stop.abort();
     await waitAtMost(CLOSE_MS, Promise.all([this.#done, ...this.#background.running]));
     this.#isUp = false;
+    this.#parts.encryption.follows = false;
   }
 
   async #run(): Promise<void> {
@@ -90,19 +98,24 @@ export class Receiving {
   /** Never throws. */
   async #syncOnce(): Promise<void> {
     const { signal } = this.#stop;
-    const { client, log, timing } = this.#parts;
+    const { client, encryption, log, timing } = this.#parts;
     try {
       // The first sync, and the first after a failure, is answered at once: health must not wait for a message.
       const answer = await sync(client, this.#since, this.#isUp ? timing.longPollMs : 0, signal);
       this.#isUp = true;
+      // Before the position is stored: the homeserver forgets keys that were sent to the bot once they are fetched.
+      await encryption.takeSync(answer, this.#since === undefined);
+      encryption.follows = true;
       if (this.#since !== undefined) await this.#takeAnswer(answer, this.#since);
       else await this.#takeInvites(answer, answer.next_batch);
+      await encryption.ensureDevice();
       await this.#savePosition(answer.next_batch);
       this.#failures = 0;
     } catch (error) {
       if (signal.aborted) return;
       const failure = toGatewayError(error);
       this.#isUp = false;
+      encryption.follows = false;
       log.warn({ err: failure, failures: this.#failures }, 'matrix_receiving_failed');
       if (this.#failures + 1 >= MAX_REFUSALS && isPositionRefused(failure)) this.#forgetPosition();
       const shortMs = backoffMs(this.#failures, timing.retryBaseMs, BACKOFF_CAP_MS);
@@ -169,19 +182,41 @@ export class Receiving {
   async #takeRoom(roomId: string, state: RawEvent[], timeline: RawTimeline, since: string): Promise<void> {
     const { signal } = this.#stop;
     const events = await eventsOf(this.#parts, roomId, timeline, since, signal);
-    for (const event of state) this.#noteMember(roomId, event);
+    for (const event of state) this.#noteState(roomId, event);
     for (const event of events) {
       signal.throwIfAborted();
-      this.#noteMember(roomId, event);
+      this.#noteState(roomId, event);
       await this.#noteRedaction(roomId, event);
-      const message = await retryWhile(isRetryable, () => this.#reader.read(roomId, event), signal);
-      if (message !== undefined) await this.#commit(message);
+      await this.#takeEvent(roomId, event);
     }
     // Messages from before its end are committed first.
     if ([...state, ...events].some(isTombstone)) await followRoom(this.#parts, roomId);
   }
 
-  #noteMember(roomId: string, event: RawEvent): void {
+  async #takeEvent(roomId: string, event: RawEvent): Promise<void> {
+    const { sending, self } = this.#parts;
+    const { signal } = this.#stop;
+    const clear = await retryWhile(isRetryable, () => sending.inClear(roomId, event), signal);
+    if (clear.type === 'm.room.encrypted') {
+      if (clear.sender === self || clear.content['ciphertext'] === undefined) return;
+      await retryWhile(isRetryable, () => this.#unread.add(roomId, clear.event_id), signal);
+      this.#background.run('matrix_unread_failed', this.#unread.explain(roomId, clear));
+      return;
+    }
+    const message = await retryWhile(isRetryable, () => this.#reader.read(roomId, clear), signal);
+    if (message !== undefined) await this.#commit(message);
+  }
+
+  /** Keys of a room have arrived: some messages there may be readable now. */
+  async #takeUnread(roomId: string): Promise<void> {
+    for await (const { event, taken } of this.#unread.readable(roomId)) {
+      await this.#takeEvent(roomId, event);
+      await taken();
+    }
+  }
+
+  #noteState(roomId: string, event: RawEvent): void {
+    this.#parts.encryption.noteState(roomId, event);
     const member = readMember(event);
     if (member !== undefined) this.#rooms.changed(roomId, member.userId);
   }

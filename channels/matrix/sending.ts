@@ -4,10 +4,11 @@ import { z } from 'zod';
 import { addressOf, type Place, type SentMessage } from '../../src/protocol/message.ts';
 import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { CLIENT, errcodeOf, isAnswerLost, type MatrixClient, pathOf } from './client.ts';
-import { checkPlace, checkSize, type Content, editOf } from './content.ts';
+import { checkPlace, checkSize, type Content, editOf, fitEncrypted } from './content.ts';
 import { nonceDigest } from '../../src/protocol/channel-parts.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import { type RawEvent, readEvent } from './events.ts';
+import type { Encryption } from './encryption/encryption.ts';
 import type { Replacements } from './rooms.ts';
 
 /** How long an event is remembered by its transaction, in milliseconds, and how many. */
@@ -23,12 +24,19 @@ const Sent = z.object({ event_id: z.string() });
 export class Sending {
   readonly #client: MatrixClient;
   readonly #replacements: Replacements;
+  readonly #encryption: Encryption;
   /** Event ids by transaction id. */
   readonly #sent: TtlCache<string>;
 
-  constructor(client: MatrixClient, replacements: Replacements, monotonicMs: () => number) {
+  constructor(
+    client: MatrixClient,
+    replacements: Replacements,
+    encryption: Encryption,
+    monotonicMs: () => number,
+  ) {
     this.#client = client;
     this.#replacements = replacements;
+    this.#encryption = encryption;
     this.#sent = new TtlCache(REMEMBERED_MS, MAX_KNOWN, monotonicMs);
   }
 
@@ -53,7 +61,7 @@ export class Sending {
   }
 
   async #replace({ id }: SentMessage, place: Place, content: Content): Promise<void> {
-    await this.#put(place, 'send', ['m.room.message', randomUUID()], checkSize(editOf(id, content)));
+    await this.#putMessage(place, randomUUID(), editOf(id, content));
     // A homeserver accepts such an edit, and shows it to no one.
     if (isRedacted(await this.event(place.chatId, id)))
       throw new ChannelError('message_gone', 'The message was deleted from the Matrix room.');
@@ -78,13 +86,28 @@ export class Sending {
     }
   }
 
-  /** The current state of an event in a room; undefined if the homeserver does not show it. Throws `ChannelError`. */
+  /**
+   * The current state of an event in a room, in clear if its key is here; undefined if the homeserver does not show it.
+   * Throws `ChannelError`, `StoreError`.
+   */
   async event(roomId: string, eventId: string): Promise<RawEvent | undefined> {
     try {
-      return readEvent(await this.#client.call('GET', pathOf(CLIENT, 'rooms', roomId, 'event', eventId)));
+      const path = pathOf(CLIENT, 'rooms', roomId, 'event', eventId);
+      const event = readEvent(await this.#client.call('GET', path));
+      return event && (await this.inClear(roomId, event));
     } catch (error) {
       const code = errcodeOf(error);
       if (code === 'M_NOT_FOUND' || code === 'M_FORBIDDEN') return undefined;
+      throw error;
+    }
+  }
+
+  /** An event in clear; unchanged if it cannot be decrypted. Throws `ChannelError` if that may change soon, `StoreError`. */
+  async inClear(roomId: string, event: RawEvent): Promise<RawEvent> {
+    try {
+      return (await this.#encryption.decrypt(roomId, event)) ?? event;
+    } catch (error) {
+      if (error instanceof ChannelError && error.code === 'rejected') return event;
       throw error;
     }
   }
@@ -104,9 +127,7 @@ export class Sending {
 
   /** Undefined if the event of this transaction was redacted. */
   async #sendOnce(place: Place, content: Content, transaction: string): Promise<string | undefined> {
-    const id =
-      this.#sent.get(transaction) ??
-      (await this.#put(place, 'send', ['m.room.message', transaction], checkSize(content)));
+    const id = this.#sent.get(transaction) ?? (await this.#putMessage(place, transaction, content));
     this.#sent.set(transaction, id);
     // The homeserver does not say whether it has created the event now, or long ago from another text.
     const event = await this.event(place.chatId, id);
@@ -116,6 +137,14 @@ export class Sending {
     if (current['body'] === content.body && current['formatted_body'] === content.formatted_body) return id;
     await this.#replace({ id }, place, content);
     return id;
+  }
+
+  /** Encrypted where the room is; reactions are not ("m.annotation"), so that homeservers can count them. */
+  async #putMessage(place: Place, transaction: string, content: Content): Promise<string> {
+    if (!(await this.#encryption.isEncrypted(place.chatId)))
+      return await this.#put(place, 'send', ['m.room.message', transaction], checkSize(content));
+    const encrypted = await this.#encryption.encrypt(place.chatId, 'm.room.message', fitEncrypted(content));
+    return await this.#put(place, 'send', ['m.room.encrypted', transaction], encrypted);
   }
 
   /** Returns the event's id. A lost answer is requested once more: the same transaction creates no second event. */

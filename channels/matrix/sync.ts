@@ -14,6 +14,7 @@ import {
   readSync,
   type SyncAnswer,
 } from './events.ts';
+import type { Encryption } from './encryption/encryption.ts';
 import type { Replacements } from './rooms.ts';
 import type { Sending } from './sending.ts';
 
@@ -24,6 +25,9 @@ const PAGE = 100;
 export const MAX_PAGES = 10;
 /** The homeserver answers a sync no later than this after the requested time, in milliseconds. */
 const GRACE_MS = 30_000;
+/** State that determines how messages are sent to a room. */
+const ENCRYPTION = 'm.room.encryption';
+const VISIBILITY = 'm.room.history_visibility';
 /** Events that are read; a timeline that contains only these omits less. */
 const TYPES = [
   'm.room.message',
@@ -33,6 +37,8 @@ const TYPES = [
   'm.room.redaction',
   'm.room.member',
   'm.room.encrypted',
+  ENCRYPTION,
+  VISIBILITY,
   'm.room.tombstone',
 ];
 const NOTHING = { types: [] };
@@ -42,7 +48,7 @@ const FILTER = {
   room: {
     account_data: NOTHING,
     ephemeral: NOTHING,
-    state: { types: ['m.room.member', 'm.room.tombstone'] },
+    state: { types: ['m.room.member', 'm.room.tombstone', ENCRYPTION, VISIBILITY] },
     timeline: { types: TYPES, limit: PER_ROOM },
   },
 };
@@ -56,6 +62,7 @@ export interface ReceivingParts extends ChannelDeps {
   receive: Receive;
   client: MatrixClient;
   sending: Sending;
+  encryption: Encryption;
   replacements: Replacements;
   reactions: SingleReactions;
   self: string;

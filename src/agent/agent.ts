@@ -19,6 +19,7 @@ import {
 import { createAfterTurn } from './after-turn/after-turn.ts';
 import { createFactsWorker } from './after-turn/facts-worker.ts';
 import { createTitleWorker } from './after-turn/title-worker.ts';
+import { escalateUntil } from './turn/escalation.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { OmissionNotices, SmallWindowNotices } from './model/notices.ts';
@@ -68,6 +69,8 @@ export interface Agent {
   ): Promise<{ model: string; tools: boolean } | undefined>;
   /** The risk of a plan's step under a profile (S-17). Never throws. */
   classifyStep(profileId: string | undefined, step: StepCommand): ToolRisk;
+  /** Asks owners in their own chats for what no one decides, until the signal aborts. Never throws. */
+  escalate(signal: AbortSignal): Promise<void>;
   /** Ends the work after turns. Never throws; a second call does nothing. */
   close(): Promise<void>;
 }
@@ -125,6 +128,7 @@ export function createAgent(deps: AgentDeps): Agent {
     },
     classifyStep: (profileId, step) =>
       classifyFor(shared.prompts.prepare(shared.models.profile(profileId)).tools)(step),
+    escalate: (signal) => escalateUntil(planned, signal),
     close: () => afterTurn.close(),
   };
 }

@@ -7,6 +7,7 @@ import type { EventBody } from '../protocol/event.ts';
 import type { LaneHead, LaneStep } from '../protocol/store/lanes.ts';
 import { newId } from '../lib/ids.ts';
 import { mergeSources, storedSources, taints, UNKNOWN_SOURCES } from '../protocol/agent/risk.ts';
+import { agentCardRef, type AgentEnd } from '../protocol/delivery.ts';
 import { systemInbound } from '../protocol/receive.ts';
 import {
   BACKGROUND_SUBAGENT_MS,
@@ -39,7 +40,13 @@ export function createSubagentHandler(currentShared: CurrentShared): LaneHandler
       const payload = readPayload(head.payload);
       if (payload instanceof GatewayError) return await shared.stores.lanes.finish(head, error.message);
       const text = `It could not be run: ${wordError(error, 'person')}`;
-      const result = { text, completedNormally: false, sources: UNKNOWN_SOURCES, usage: [] };
+      const result = {
+        text,
+        completedNormally: false,
+        end: 'ended' as const,
+        sources: UNKNOWN_SOURCES,
+        usage: [],
+      };
       return await report(shared, head, payload, result, error.message);
     },
   };
@@ -51,14 +58,29 @@ async function handleSubagent(
   payload: SubagentPayload,
   signal: AbortSignal,
 ): Promise<LaneOutcome> {
+  const { live } = shared.chats;
+  // One that was stopped before it began has no card. The lane orders the card's messages: none follows its end.
+  if (!isUnseen(head)) await live.announceAgent(payload);
+  const card = live.followAgent(payload.session, payload);
   try {
     const result = await work(shared, head, payload, signal);
-    return { kind: 'finished', step: await report(shared, head, payload, result) };
+    await card.release();
+    const isStopped =
+      head.stopped || (signal.reason instanceof LaneAbort && signal.reason.code === 'stopped');
+    const end = isStopped ? 'stopped' : result.completedNormally ? 'finished' : 'ended';
+    return { kind: 'finished', step: await report(shared, head, payload, { ...result, end }) };
   } catch (error) {
     // The next owner of the lane continues from the journal.
     if (error instanceof LaneAbort && error.code === 'shutdown') return { kind: 'released' };
     throw error;
+  } finally {
+    await card.release();
   }
+}
+
+/** True for a subagent that was stopped before any node worked on it. */
+function isUnseen({ stopped, epoch }: LaneHead): boolean {
+  return stopped && epoch === 1;
 }
 
 type Result = Omit<SubagentResult, 'isJournaled'>;
@@ -113,16 +135,21 @@ async function work(
   }
 }
 
-/** Ends the head and accepts the result into the session in one commit, then emits the events. */
+/**
+ * Ends the card, then the head, and accepts the result into the session in one commit; then emits the events. The card
+ * ends first: a crash in between leaves none that says it still works.
+ */
 async function report(
-  { stores: { subagents }, chats: { events } }: AgentShared,
+  { stores: { subagents, ledger }, chats: { events, live } }: AgentShared,
   head: LaneHead,
   payload: SubagentPayload,
-  result: Result,
+  result: Result & { end: AgentEnd },
   deadLetter?: string,
 ): Promise<LaneStep> {
   const { agentId, session, turnId, userId } = payload;
-  const announcement = announcementOf(payload, result);
+  if (!isUnseen(head)) await live.endAgent(payload, result.end, `${result.end}:${head.epoch}`);
+  const [shown] = await ledger.sentParts(agentCardRef(agentId));
+  const announcement = announcementOf(payload, result, shown?.realId ?? shown?.id);
   const finish: SubagentFinish = {
     agentId,
     session,
@@ -146,7 +173,12 @@ async function report(
   return { heads };
 }
 
-function announcementOf(payload: SubagentPayload, result: Result): SubagentFinish['announcement'] {
+/** `cardId` is the message with its card, to which the report replies. */
+function announcementOf(
+  payload: SubagentPayload,
+  result: Result,
+  cardId: string | undefined,
+): SubagentFinish['announcement'] {
   const { agentId, session, address, place } = payload;
   const ending = result.completedNormally ? 'It finished.' : 'It ended before it was finished.';
   const message = systemInbound({
@@ -160,7 +192,7 @@ function announcementOf(payload: SubagentPayload, result: Result): SubagentFinis
     place,
     timestamp: Date.now(),
   });
-  return { turnId: newId(), address, message, entry: 'runStream' };
+  return { turnId: newId(), address, message: { ...message, messageId: cardId }, entry: 'runStream' };
 }
 
 /**
@@ -199,6 +231,7 @@ const storedPayload = z.object({
   task: z.string(),
   sources: storedSources,
   limitMs: z.number().default(BACKGROUND_SUBAGENT_MS),
+  language: z.string().optional(),
 });
 
 /** The payload, or the error of one that cannot be read, now or later. */

@@ -14,6 +14,7 @@ import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
 import type { MirrorQuestion, LiveMessages, Post } from '../protocol/delivery.ts';
 import type { Log } from '../protocol/log.ts';
+import type { Address } from '../protocol/message.ts';
 import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../protocol/media.ts';
 import type { MemoryStore, TodoStore } from '../protocol/store/notes.ts';
 import type { Redact, TraceStore } from '../protocol/store/traces.ts';
@@ -40,7 +41,9 @@ export type Emit = (event: EventBody) => void;
 export interface AgentLimits {
   /** Longest silence before a model's first chunk (N-61, `LLM_STREAM_FIRST_CHUNK_TIMEOUT`). */
   firstChunkMs: number;
-  /** The same for a call that waits in a queue first. */
+  /** Silence before the first chunk after which the user hears, once in a turn, that the model has not begun. */
+  slowMs: number;
+  /** The same as `firstChunkMs` for a call that waits in a queue first. */
   queuedMs: number;
   /** Longest silence between two chunks (N-62, `LLM_STREAM_CHUNK_TIMEOUT`). */
   chunkMs: number;
@@ -55,12 +58,17 @@ export interface AgentLimits {
   retryBaseMs: number;
   /** How long a dangerous call waits for a human before it counts as denied. */
   approvalMs: number;
+  /** After which time without a decision another owner's chat is asked, too; 0 = never. */
+  escalateMs: number;
+  /** How long a question to another person waits for the answer. */
+  answerMs: number;
   /** How long the model may take for the title of a session; after it the first words are the title. */
   titleMs: number;
 }
 
 export const DEFAULT_LIMITS: AgentLimits = {
   firstChunkMs: 120_000,
+  slowMs: 20_000,
   queuedMs: 15 * 60_000,
   chunkMs: 60_000,
   toolMs: 60_000,
@@ -69,6 +77,8 @@ export const DEFAULT_LIMITS: AgentLimits = {
   modelWaitMs: 30_000,
   retryBaseMs: 500,
   approvalMs: 60 * 60_000,
+  escalateMs: 5 * 60_000,
+  answerMs: 4 * 60 * 60_000,
   titleMs: 30_000,
 };
 
@@ -142,7 +152,9 @@ export interface AgentDeps {
   /** Resolves the names of models and profiles. */
   models: Models;
   /** The lanes of background subagents on this node. */
-  background: Pick<MessageBus, 'claimingNode' | 'runHeads'>;
+  background: Pick<MessageBus, 'claimingNode' | 'runHeads' | 'sweepSoon'>;
+  /** The private chats of owners who have written to the bot. Throws only `StoreError`. */
+  ownerChats: () => Promise<Address[]>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner: (userId: string) => Promise<boolean>;
   /** All tools as they are now; the same list until one is added, changed or removed. */

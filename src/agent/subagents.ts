@@ -267,6 +267,7 @@ async function startInBackground(call: Call, task: string, profile: Profile): Pr
     task,
     sources: [...reader.rows.taint.sources],
     limitMs: shared.limits.backgroundMs,
+    language: turn.say.language,
   };
   const start = await subagents.start(
     turn.fence,

@@ -15,7 +15,7 @@ import {
   wordsAfter,
 } from './command-list.ts';
 import { urlOfListener } from '../lib/connection-url.ts';
-import { GatewayError } from '../protocol/errors.ts';
+import { GatewayError, optionalModule } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
 import { start } from './start.ts';
@@ -206,7 +206,7 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
   },
   async mcp(rest) {
     if (rest[0] === 'login' || rest[0] === 'logout') {
-      const { mcpLoginCommand } = await import('./mcp-login.ts');
+      const { mcpLoginCommand } = await optionalModule(import('./mcp-login.ts'), 'mcp login');
       return mcpLoginCommand(rest);
     }
     return (store, config) => {

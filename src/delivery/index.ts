@@ -6,6 +6,7 @@ import type { DeliveryContext, DeliveryDeps } from './context.ts';
 import { createOldButtons } from './final/old-buttons.ts';
 import { createOut } from './final/out.ts';
 import { PartNotes } from './final/part-notes.ts';
+import { announceAgent, endAgentCard, LiveAgentCard } from './live/agent-card.ts';
 import { openReply, ShownTexts } from './live/reply.ts';
 import { OpenSurfaces } from './live/surfaces.ts';
 import { PlanCards } from './plan-card.ts';
@@ -62,7 +63,12 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     };
   };
   return {
-    live: { open },
+    live: {
+      open,
+      announceAgent: (card) => announceAgent(context, card),
+      followAgent: (session, card) => new LiveAgentCard(context, session, card),
+      endAgent: (card, end, key) => endAgentCard(context, card, end, key),
+    },
     out: createOut(context, { surfaces, shownTexts, cards, oldButtons }),
     counts: () => ({ ...counts, platforms: schedulers.counts() }),
     noteWaiting: (question) => reactions.show(question, 'waiting'),

@@ -103,6 +103,8 @@ function stateLine(plan: Plan, say: Say): string {
       return say('card.paused', { progress });
     case 'completed':
       return say(endedEarly(plan) ? 'card.ended' : 'card.completed', { progress });
+    case 'ignored':
+      return say('card.ignored');
     case 'cancelled':
       return say('card.cancelled', { progress });
     default:

@@ -17,6 +17,7 @@ import {
   systemInbound,
 } from '../protocol/receive.ts';
 import { type AcceptResult, HISTORY_ROWS } from '../protocol/store/accept.ts';
+import { type ApprovalRecord, GROUP_WAIT_MS, MAX_LISTED_APPROVALS } from '../protocol/agent/approvals.ts';
 import { RETRY_REFUSALS } from '../protocol/store/records.ts';
 import { deliver, refuseByRule } from './replies.ts';
 import { toGatewayError } from '../protocol/errors.ts';
@@ -140,7 +141,7 @@ async function tellEffects(
   return text;
 }
 
-/** Tells each sender once per request what the turn waits for. A failure is only logged. Never throws. */
+/** Tells a sender once per request what their own earlier message waits for: others go ahead of it. A failure is only logged. Never throws. */
 async function sendWaitingNotice(
   context: IntakeContext,
   message: InboundMessage,
@@ -148,9 +149,13 @@ async function sendWaitingNotice(
   say: Say,
 ): Promise<void> {
   try {
-    const [approval] = await context.approvals.pending({ session, limit: 1 });
+    const [calls, questions] = await Promise.all([
+      context.approvals.pending({ session, limit: MAX_LISTED_APPROVALS }),
+      context.approvals.questions({ session }),
+    ]);
+    const approval = [...calls, ...questions].find(({ userId }) => userId === userIdOf(message));
     if (approval === undefined) return;
-    const text = say('waiting.for_approval', { tool: approval.tool });
+    const text = waitingText(approval, message.place === 'group', say);
     context.events.emit(session, { type: 'notice', code: 'waiting_for_approval', text });
     const { channel, chatId, threadId, senderId } = message;
     const replyTo = answeredMessage(message);
@@ -161,6 +166,12 @@ async function sendWaitingNotice(
   } catch (error) {
     context.log.warn({ err: toGatewayError(error), sessionKey: session }, 'waiting_notice_failed');
   }
+}
+
+function waitingText({ tool, question }: ApprovalRecord, inGroup: boolean, say: Say): string {
+  if (question !== undefined) return say('waiting.for_answer', { who: question.label });
+  if (!inGroup) return say('waiting.for_approval', { tool });
+  return say('waiting.for_owner', { tool, count: GROUP_WAIT_MS / 60_000 });
 }
 
 /** Makes `SendSystemMessage`. It throws only `StoreError`. */

@@ -1,14 +1,22 @@
 /** Decisions on approval requests in chats: by a button, by `/approve` and `/deny`, or by a reply to the question. */
 import type { IntakeContext } from './context.ts';
 import {
+  type ApprovalRecord,
   type ApprovalRule,
   type Approvals,
   type Decided,
   type Decider,
+  MAX_LISTED_APPROVALS,
   MAX_REASON_CHARS,
   readButtonValue,
 } from '../protocol/agent/approvals.ts';
-import { addressOf, type InboundMessage, type SessionKey, userIdOf } from '../protocol/message.ts';
+import {
+  type Address,
+  addressOf,
+  type InboundMessage,
+  type SessionKey,
+  userIdOf,
+} from '../protocol/message.ts';
 import type { Form, PressHandler } from '../protocol/receive.ts';
 import type { Command, CommandCall } from '../protocol/command.ts';
 import { describeDecided } from './approvals.ts';
@@ -72,22 +80,31 @@ export function createApprovalCommands(approvals: Approvals): Command[] {
 const GIVEN_ID = /^([\w-]{22})(?:\s+|$)/;
 
 async function approve(approvals: Approvals, call: CommandCall): Promise<string> {
-  const id = call.args === '' ? await waitingId(approvals, call.session) : call.args;
+  const id = call.args === '' ? await waitingId(approvals, call) : call.args;
   if (id === undefined) return call.say('decided.nothing');
   return describeDecided(await approvals.decide(id, 'approved', deciderOf(call)), call.say);
 }
 
 async function deny(approvals: Approvals, call: CommandCall): Promise<string> {
   const match = GIVEN_ID.exec(call.args);
-  const id = match?.[1] ?? (await waitingId(approvals, call.session));
+  const id = match?.[1] ?? (await waitingId(approvals, call));
   if (id === undefined) return call.say('decided.nothing');
   const text = call.args.slice(match?.[0].length ?? 0);
   return await denyFor(approvals, id, deciderOf(call), text, call.say);
 }
 
-async function waitingId(approvals: Approvals, session: SessionKey): Promise<string | undefined> {
+async function waitingId(
+  approvals: Approvals,
+  { session, address, owner }: CommandCall,
+): Promise<string | undefined> {
   const [request] = await approvals.pending({ session, limit: 1 });
-  return request?.id;
+  return request?.id ?? (owner ? (await alsoAskedIn(approvals, address))[0]?.id : undefined);
+}
+
+/** The requests of other chats for which an owner was asked here. */
+async function alsoAskedIn(approvals: Approvals, address: Address): Promise<ApprovalRecord[]> {
+  const pending = await approvals.pending({ limit: MAX_LISTED_APPROVALS });
+  return pending.filter(({ alsoAsked }) => alsoAsked?.includes(address) === true);
 }
 
 /** The person of a command, who may decide what a plan or a call waits for. */
@@ -133,8 +150,11 @@ export async function denyByReply(
 ): Promise<string | undefined> {
   const { replyTo, senderName, place, content } = message;
   if (replyTo === undefined) return undefined;
-  const requests = await approvals.pending({ session, limit: REQUESTS_SEARCHED });
   const address = addressOf(message);
+  const requests = [
+    ...(await approvals.pending({ session, limit: REQUESTS_SEARCHED })),
+    ...(owner ? await alsoAskedIn(approvals, address) : []),
+  ];
   for (const { id } of requests.filter(({ plan }) => plan === undefined)) {
     const parts = await ledger.sentParts(await approvals.shownIn(id, address));
     if (!parts.some((part) => part.id === replyTo)) continue;

@@ -24,11 +24,13 @@ export function createApprovals(
 ): Approvals {
   return {
     pending: (filter) => store.pendingApprovals(filter),
+    questions: (of) => store.questions(of),
     rules: (filter) => store.rules(filter),
     removeRule: (id, filter) => store.removeRule(id, filter),
     async shownIn(id, address) {
       const record = await store.approval(id);
-      return approvalRef(id, record === undefined || record.address === address ? undefined : address);
+      const isOwn = record === undefined || record.question !== undefined || record.address === address;
+      return approvalRef(id, isOwn ? undefined : address);
     },
     async decidable(id, by) {
       const record = isApprovalId(id) ? await store.approval(id) : undefined;
@@ -66,7 +68,11 @@ async function ruleOf(
 
 /** Reason why this decision changes nothing; undefined when it may change something. */
 function refused(record: ApprovalRecord, by: Decider): Decided | undefined {
-  if (by.pressed === true && !isAskedIn(record, by.at?.address)) return { kind: 'elsewhere' };
+  if (record.question !== undefined) {
+    // Whoever has it asked has no part in the answer, not even as an owner.
+    return record.question.userId === by.userId ? outcomeOf(record) : { kind: 'forbidden' };
+  }
+  if (by.pressed === true && !isShownIn(record, by.at?.address)) return { kind: 'elsewhere' };
   if (!isEntitled(record, by)) return { kind: 'forbidden' };
   return outcomeOf(record);
 }
@@ -79,6 +85,11 @@ function outcomeOf(record: ApprovalRecord): Decided | undefined {
 
 function isAskedIn({ address, surfaces }: ApprovalRecord, at: Address | undefined): boolean {
   return at === address || (at !== undefined && surfaces.includes(at));
+}
+
+/** Also where it was asked later; only owners may decide there. */
+function isShownIn(record: ApprovalRecord, at: Address | undefined): boolean {
+  return isAskedIn(record, at) || (at !== undefined && (record.alsoAsked ?? []).includes(at));
 }
 
 /**

@@ -10,10 +10,12 @@ import {
 } from '../protocol/command.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
-import { oneLine } from '../lib/text.ts';
+import { systemClock } from '../lib/clock.ts';
+import { clipEnd, oneLine } from '../lib/text.ts';
 import type { WebhookState } from '../protocol/operator/webhooks.ts';
 import type { SettingsReport } from '../protocol/settings.ts';
 import { describeSources, taints } from '../protocol/agent/risk.ts';
+import type { ApprovalRecord } from '../protocol/agent/approvals.ts';
 import type { RunningSubagent } from '../protocol/agent/subagents.ts';
 import { newCommand } from './session-commands.ts';
 import { describeStop, stopSession } from './sessions.ts';
@@ -21,6 +23,8 @@ import { inEnglish, type PlainKey, type Say } from '../protocol/texts/say.ts';
 import type { AccessPolicy } from '../protocol/access.ts';
 import { addressOf, memoryOwnerOf, userIdOf } from '../protocol/message.ts';
 
+/** Most pending requests that `/status` names. */
+const MAX_WAITS_SHOWN = 5;
 /** Longest part of a subagent's task that `/status` repeats, in UTF-16 units. */
 const TASK_SHOWN = 120;
 
@@ -135,10 +139,12 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
   const { ledger, models, status, store } = context;
   const { session, say } = call;
   const reader = readerOf(call);
-  const [record, queue, agents] = await Promise.all([
+  const [record, queue, agents, pending, asked] = await Promise.all([
     ledger.session(session),
     ledger.queue(session),
     store.subagents.working(session),
+    context.approvals.pending({ session, limit: MAX_WAITS_SHOWN }),
+    context.approvals.questions({ session }),
   ]);
   const binding = record?.profileChosen === true ? undefined : context.boundTo(call);
   const profileId = binding?.profile ?? record?.profileId ?? 'default';
@@ -155,6 +161,8 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
     say('status.mode', { mode: (record ?? ledger.newSessions).mode }),
     say('status.messages', { messages: record?.messageCount ?? 0 }),
     ...(taints(sources) ? [say('status.sources', { sources: describeSources(sources, say) })] : []),
+    ...pending.map((request) => waitLine(request, say)),
+    ...asked.map((one) => askedLine(one, say)),
     ...agents.map((agent) => agentLine(agent, say)),
     ...status.mcp().flatMap((server) => serverLines(server, reader, say)),
     ...(status.profileErrors().length === 0 ? [] : [say('status.profile_errors')]),
@@ -191,6 +199,23 @@ function settingsLines({ errors, needsRestart }: SettingsReport, say: Say): stri
     ...(errors.length === 0 ? [] : [broken, ...errors.map((error) => `- ${error}`)]),
     ...(needsRestart.length === 0 ? [] : [say('status.needs_restart', { fields: needsRestart.join(', ') })]),
   ];
+}
+
+/** What waits for a decision, and for whom. */
+function waitLine({ tool, plan, askedBy, expiresAt }: ApprovalRecord, say: Say): string {
+  const who = askedBy === undefined ? say('status.nobody') : clipEnd(oneLine(askedBy), TASK_SHOWN);
+  const minutes = minutesUntil(expiresAt);
+  return plan === undefined
+    ? say('status.approval', { tool, who, minutes })
+    : say('status.plan_wait', { who, minutes });
+}
+
+function askedLine({ question, expiresAt }: ApprovalRecord, say: Say): string {
+  return say('status.asked', { minutes: minutesUntil(expiresAt), who: question?.label ?? '' });
+}
+
+function minutesUntil(end: Date): number {
+  return Math.max(0, Math.ceil((end.getTime() - systemClock.epochMs()) / 60_000));
 }
 
 function agentLine({ profileId, task, leftMs }: RunningSubagent, say: Say): string {

@@ -2,15 +2,15 @@
 import type { AccessPolicy } from '../protocol/access.ts';
 import type { Profile } from '../protocol/agent/profile.ts';
 import type { SubagentStore } from '../protocol/agent/subagents.ts';
-import type { Channel } from '../protocol/channel.ts';
+import type { Channel, ChatSettingStore } from '../protocol/channel.ts';
 import type { EventBus, MessageBus } from '../protocol/bus.ts';
 import type { BoundTo, Command, Suggest } from '../protocol/command.ts';
-import type { AskedQuestion } from '../protocol/delivery.ts';
+import type { AskedQuestion, ContactStore } from '../protocol/delivery.ts';
 import type { ErrorReader } from '../protocol/errors.ts';
 import type { GatewayApi } from '../protocol/gateway-api.ts';
 import type { Log } from '../protocol/log.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
-import type { Address, NoteMembership } from '../protocol/message.ts';
+import type { Address, InboundMessage, NoteMembership } from '../protocol/message.ts';
 import type { WhoAnswers } from '../protocol/agent/provider.ts';
 import type { UsageStore } from '../protocol/agent/usage.ts';
 import type { WebhookState } from '../protocol/operator/webhooks.ts';
@@ -47,6 +47,8 @@ export interface IntakeStore {
   waiting: WaitingStore;
   groupChats: GroupChatStore;
   surfaces: SurfaceStore;
+  contacts: ContactStore;
+  chatSettings: ChatSettingStore;
   subagents: SubagentStore;
   tries: TryStore;
   forks: ForkStore;
@@ -132,6 +134,8 @@ export interface IntakeContext extends Omit<IntakeOptions, 'channels'> {
   openThread: OpenThread;
   threads: ThreadTalk;
   approvals: Approvals;
+  /** Stores, for owners who name it later, in which chat a message was allowed. Throws only `StoreError`. */
+  noteContact(message: InboundMessage): Promise<void>;
   checkTokenBudget: CheckTokenBudget;
 }
 

@@ -13,7 +13,8 @@ import { editObserved } from './group-talk.ts';
 import { deliver } from './replies.ts';
 import { describeStop, stopSession } from './sessions.ts';
 import type { NoteDeleted } from '../protocol/store/group-chats.ts';
-import { readTurnButton } from '../protocol/delivery.ts';
+import { agentLane, agentPrefix } from '../protocol/agent/subagents.ts';
+import { readAgentButton, readTurnButton } from '../protocol/delivery.ts';
 import type { Say } from '../protocol/texts/say.ts';
 
 const VALUE = /^again:([\w-]{1,64})$/;
@@ -112,6 +113,20 @@ export function createAnswerButtons(context: IntakeContext): PressHandler {
     if (action === 'again') return await askAgain(context, session, turnId, say);
     if (turn.state === 'done') return { reply: say('answer.ended') };
     return { reply: describeStop(await stopSession(context, session, false), say, 'answer.ended') };
+  };
+}
+
+/** Makes the handler of the button under the card of a background subagent. */
+export function createAgentButtons(context: IntakeContext): PressHandler {
+  return async ({ value, address, say }) => {
+    const agentId = readAgentButton(value);
+    if (agentId === undefined) return undefined;
+    const session = await context.ledger.sessionOf(address);
+    if (!agentId.startsWith(agentPrefix(session))) return { reply: say('button.elsewhere') };
+    const isStopped = await context.store.subagents.stop({ agentId, session });
+    context.bus.notifyStop(agentLane(agentId));
+    context.bus.sweepSoon();
+    return { reply: say(isStopped ? 'agent.stop_requested' : 'agent.over') };
   };
 }
 

@@ -1,5 +1,6 @@
 /** Public API of the intake module: receiving messages, commands and buttons, and the API for channels. */
 import type { Command } from '../protocol/command.ts';
+import { createAnswerCommands } from './surfaces/answers.ts';
 import { createApprovalCommands, rulesCommand } from './approval-commands.ts';
 import { createApprovals } from './approvals.ts';
 import { createCommands, createSuggest } from './commands.ts';
@@ -20,6 +21,7 @@ import {
   trustCommand,
 } from './session-commands.ts';
 import { createSurfaceCommands } from './surfaces/commands.ts';
+import { createNoteContact } from './surfaces/find-chat.ts';
 import { groupAdminIn } from './surfaces/links.ts';
 import { ThreadTalk } from './thread-talk.ts';
 
@@ -43,6 +45,7 @@ export function createIntake(options: IntakeOptions): Intake {
     linking: { ...options.linking, isGroupAdmin: groupAdminIn(channels) },
     openThread: openThreadIn(channels, log),
     threads: new ThreadTalk(options),
+    noteContact: createNoteContact(store.contacts, options.monotonicNow),
     approvals: createApprovals(store.approvals, store.lanes, bus, log),
     checkTokenBudget: createTokenBudget(() => settings.current().limits.tokensPerDay, store.usage, Date.now),
   };
@@ -63,6 +66,7 @@ function commandsOf(context: IntakeContext): readonly Command[] {
     ...context.commands,
     ...createMemoryCommands(store.memories),
     ...createApprovalCommands(approvals),
+    ...createAnswerCommands(approvals, store.chatSettings),
     rulesCommand(approvals),
     ...createPlanCommands(context),
     queueCommand(ledger),

@@ -15,9 +15,11 @@ import type { Say } from '../protocol/texts/say.ts';
 import { cleanText } from '../lib/text.ts';
 import { accept } from './accept.ts';
 import { createApprovalButtons, denyByReply } from './approval-commands.ts';
+import { answerByReply, createQuestionButtons } from './surfaces/answers.ts';
 import { type CommandReader, readCommands } from './commands.ts';
 import type { IntakeContext } from './context.ts';
 import {
+  createAgentButtons,
   createAnswerButtons,
   createAskAgain,
   handleEditOrReaction,
@@ -44,8 +46,10 @@ export function createReceive(context: IntakeContext, commands: readonly Command
   const readCommand = readCommands(commands);
   const buttons = [
     createApprovalButtons(context.approvals),
+    createQuestionButtons(context.approvals, context.store.chatSettings),
     createAskAgain(context),
     createAnswerButtons(context),
+    createAgentButtons(context),
     createPlanButtons(context),
     createLinkButtons(context),
   ];
@@ -63,7 +67,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     const taken = await refuseNamed(context, message, options);
     if (taken !== undefined) return await reply(context, message, taken);
     if (message.fromBot === true) return await receiveBot(context, message, options);
-    await noteLanguage(context, raw, language);
+    await Promise.all([noteLanguage(context, raw, language), context.noteContact(message)]);
     if (message.button !== undefined) {
       const answer = await press(context, buttons, message, message.button, verdict.owner);
       return await reply(context, message, answer);
@@ -164,6 +168,7 @@ async function changeByReply(
   if (message.replyTo === undefined || message.forwarded === true) return undefined;
   const session = await sessionOf(context, message);
   return (
+    (await answerByReply(context, message)) ??
     (await denyByReply(context, message, session, owner)) ??
     (await changePlanByReply(context, message, session))
   );

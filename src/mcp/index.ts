@@ -1,6 +1,7 @@
 /** The MCP client: the servers in config.json, their tools, and what people see of them. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { optionalModule } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { McpServerStatus, ServiceFetch, Tool } from '../protocol/agent/tool.ts';
 import type { KeepToolFile } from '../protocol/media.ts';
@@ -202,12 +203,12 @@ function followLogins(
   };
 }
 
-/** The set that creates the servers; loads the protocol. */
+/** The set that creates the servers; loads the protocol. Throws `GatewayError('not_installed')`. */
 async function openSet(
   { version, environment, folder, service, logins, keepFile, log, clock = systemClock }: McpOptions,
   onChanged: () => void,
 ): Promise<ServerSet> {
-  const { McpServer } = await import('./server.ts');
+  const { McpServer } = await optionalModule(import('./server.ts'), 'mcp.servers');
   const shared = { version, environment, service, logins, keepFile, clock, onChanged };
   return new ServerSet((settings) => {
     const { name, connection } = settings;

@@ -217,6 +217,7 @@ export interface ChannelDeps {
   connections: ConnectionStore;
   updates: UpdateStore;
   chatSettings: ChatSettingStore;
+  keys: KeyStore;
   /** The channel's current access rules; undefined for one without its own user ids. */
   access: () => ChannelAccess | undefined;
   /** The languages of the gateway's texts, and which of them each person reads. */
@@ -315,4 +316,20 @@ export interface ChatSettingStore {
   chatSetting(chat: string, name: string): Promise<string | undefined>;
   /** Undefined removes it; with `forMs` it expires after that many milliseconds. */
   setChatSetting(chat: string, name: string, value: string | undefined, forMs?: number): Promise<void>;
+}
+
+/**
+ * The keys of a device that encrypts: records under its name, which any node may change. Values arrive sealed. Throws only
+ * `StoreError`.
+ */
+export interface KeyStore {
+  /** 0 without records. */
+  version(device: string): Promise<number>;
+  records(device: string): Promise<{ version: number; records: ReadonlyMap<string, Uint8Array> }>;
+  /** Stores all changes or none; undefined removes a record. False if the version is no longer this one; else it is one higher. */
+  changeKeys(
+    device: string,
+    version: number,
+    changes: ReadonlyMap<string, Uint8Array | undefined>,
+  ): Promise<boolean>;
 }

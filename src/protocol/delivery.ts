@@ -6,7 +6,7 @@ import type { Attachment } from './media.ts';
 import type { Address, Button, InboundMessage, Place, SentMessage, SessionKey } from './message.ts';
 import type { Plan } from './agent/plan.ts';
 import type { OtherSurface } from './store/records.ts';
-import type { Say } from './texts/say.ts';
+import type { Say, TextRef } from './texts/say.ts';
 
 /** How growing answers appear in a chat: in a draft, in a message that is edited, or only once they are complete. */
 export const STREAM_MODES = ['draft', 'edit', 'off'] as const;
@@ -74,9 +74,40 @@ export interface LiveTurn {
   shownOn(): readonly Pick<OtherSurface, 'address' | 'userId'>[];
 }
 
-/** Shows a turn's events as a live message. Channels without `edit` get typing only. Never throws. */
+/** A background subagent, as its card shows it. */
+export interface AgentCard {
+  agentId: string;
+  address: Address;
+  profileId: string;
+  task: string;
+  /** Of the person whose turn spawned it; absent = English. */
+  language?: string | undefined;
+}
+
+/** How a background subagent ended. */
+export type AgentEnd = 'finished' | 'ended' | 'stopped';
+
+/** A card that follows its subagent. */
+export interface FollowedAgent {
+  /** Makes no more calls; resolves when the last one has ended. Never throws. */
+  release(): Promise<void>;
+}
+
+/** Under what the messages of a card are stored. */
+export function agentCardRef(agentId: string): string {
+  return `card:${agentId}`;
+}
+
+/** Shows a turn's events as a live message. Channels without `edit` get typing only, and no cards. */
 export interface LiveMessages {
+  /** Never throws. */
   open(start: LiveTurnStart): LiveTurn;
+  /** Sends the card of a background subagent, once however often it is called. Throws only `StoreError`. */
+  announceAgent(card: AgentCard): Promise<void>;
+  /** Edits the card with what its subagent does. Never throws. */
+  followAgent(session: SessionKey, card: AgentCard): FollowedAgent;
+  /** Shows how it ended; `key` tells the end of this attempt from those before. Throws only `StoreError`. */
+  endAgent(card: AgentCard, end: AgentEnd, key: string): Promise<void>;
 }
 
 /**
@@ -92,6 +123,16 @@ export type MirrorQuestion = (asked: {
 /** The button under an answer in progress. */
 export function stopButton(turnId: string, say: Say): Button {
   return { label: say('button.stop'), value: `turn-stop:${turnId}` };
+}
+
+/** The button under the card of a background subagent. */
+export function agentStopButton(agentId: string, say: Say): Button {
+  return { label: say('button.stop'), value: `agent-stop:${agentId}` };
+}
+
+/** The subagent that a button stops; undefined for any other button. */
+export function readAgentButton(value: string): string | undefined {
+  return /^agent-stop:(agent-[0-9a-f-]{1,50})$/.exec(value)?.[1];
 }
 
 /** The button under a complete answer. */
@@ -147,17 +188,60 @@ export interface AskedChat {
   address: Address;
   /** Whom it answers; `system` if no one wrote. */
   userId: string;
+  /** Set if chats of other people may be named, too, which only owners do: where the names of others may be listed. */
+  others?: 'private' | 'group' | undefined;
+}
+
+/** A chat in which someone has written to the bot, as people know it. */
+export interface Contact {
+  address: Address;
+  place: InboundMessage['place'];
+  /** Who writes there in private, as a user id. */
+  userId?: string | undefined;
+  /** The person's name, or the group's; they choose it themselves. */
+  name?: string | undefined;
+}
+
+/** Most contacts that one name finds, and that an answer lists. */
+export const MAX_CONTACTS_FOUND = 10;
+
+/** Throws only `StoreError`. */
+export interface ContactStore {
+  /** Stores the chat under its address without a thread. */
+  noteContact(contact: Contact): Promise<void>;
+  /** The contact at an address, or with a person's user id. */
+  contact(id: string): Promise<Contact | undefined>;
+  /**
+   * Those with this name, or with a name that has this word; without a `name` all. By name, at most
+   * `MAX_CONTACTS_FOUND`.
+   */
+  contacts(name?: string): Promise<Contact[]>;
+}
+
+/** A chat of other people. */
+export interface OtherChat extends Omit<Contact, 'address'> {
+  /** For people: `Telegram (private chat with Anna)`. */
+  label: TextRef;
 }
 
 export type FoundChat =
-  | { kind: 'found'; address: Address; session: SessionKey }
+  | { kind: 'found'; address: Address; session: SessionKey; other?: OtherChat | undefined }
   /** The person has no known chat there; `others` are the known ones. */
   | { kind: 'none'; others: readonly Address[] }
   | { kind: 'several'; addresses: readonly Address[] }
+  /** No chat of anyone has that name; `known` are some that have one, or undefined where others would read them. */
+  | { kind: 'unknown'; known?: readonly string[] | undefined }
+  /** Several have it, with their addresses; undefined where others would read them. */
+  | { kind: 'ambiguous'; known?: readonly string[] | undefined }
+  /** The person there may no longer use the bot. */
+  | { kind: 'closed' }
   /** Not a chat of this conversation or this person, or one in which the person may not write. */
   | { kind: 'foreign' };
 
-/** Finds a chat that shares the conversation, or the person's private chat there. Throws only `StoreError`. */
+/**
+ * Finds a chat that shares the conversation, the person's private chat there, or, if `others` is set, any chat the bot is
+ * in, by its name or address. Throws only `StoreError`.
+ */
 export type FindChat = (asked: AskedChat) => Promise<FoundChat>;
 
 /** Commits a message and starts its delivery. Throws only `StoreError`. */

@@ -257,3 +257,15 @@ export function timeText(ms: number): TextRef {
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
+
+/**
+ * A module of a package that `npm ci --omit=optional` leaves out. Throws `GatewayError('not_installed')` with the command that
+ * brings it when it is missing. `purpose` begins the sentence: `Reading a PDF`.
+ */
+export async function optionalModule<Module>(loading: Promise<Module>, purpose: string): Promise<Module> {
+  return await loading.catch((cause: unknown) => {
+    if (errorCode(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    const text = `${purpose} needs packages that were left out of this installation: "npm ci" brings them`;
+    throw new GatewayError('not_installed', text, { cause });
+  });
+}

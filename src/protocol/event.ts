@@ -84,7 +84,7 @@ const plan = carried<Plan>()(
       milestones: z.array(z.string()),
       steps: z.array(planStepFields),
       mode: z.enum(['planner', 'agentic', 'teacher']),
-      state: z.enum(['stored', 'running', 'paused', 'completed', 'cancelled']),
+      state: z.enum(['stored', 'running', 'paused', 'completed', 'cancelled', 'ignored']),
       originalLength: z.int(),
       reason: z.string().optional().describe('why it was cancelled, in English or as the model wrote it'),
       why: keptText.optional().describe('the same by the key of its text, where the gateway itself says it'),
@@ -226,12 +226,13 @@ const TOOLS = [
   event('subagent_completed', 'a subagent has ended', { result: z.string(), completedNormally: z.boolean() }),
 ] as const;
 
-// A plan ends with `plan_completed` or `plan_cancelled`; a later run of its turn emits the end again after `plan_ready`.
+// A plan ends with `plan_completed`, `plan_ignored` or `plan_cancelled`; a later run of its turn emits the end again after `plan_ready`.
 const PLANS = [
   event('plan_ready', 'a plan was made, or a run of one begins', { plan }),
   event('plan_revised', 'the executor has changed the plan', { plan, reason: z.string() }),
   event('plan_edited', 'a person has changed the plan', { plan }),
   event('plan_completed', 'all steps have ended'),
+  event('plan_ignored', 'the turn has answered without a step of the plan'),
   event('plan_paused', 'the plan waits'),
   event('plan_resumed', 'the plan continues'),
   event('plan_cancelled', 'the plan has ended before its last step', {
@@ -260,7 +261,7 @@ const SESSIONS = [
   event('profile_switched', 'another profile answers here', { profileId: z.string() }),
   event('session_titled', 'the session has a title, or no longer has one', { title: z.string().nullable() }),
   event('context_compressed', 'old turns were summarized', { before: z.int(), after: z.int() }),
-  // `model_unavailable`, `dead_letter`, `outcome_unknown`, …
+  // `model_unavailable`, `model_slow`, `dead_letter`, `outcome_unknown`, …
   event('notice', 'something that the user should know now', { code: z.string(), text: z.string() }),
   event('cron_executed', 'a schedule ran', { scheduleId: z.string() }),
   event('heartbeat_tick', 'the heartbeat ran'),

@@ -86,6 +86,8 @@ export interface InboundMessage extends Place {
   placeholder?: SentMessage | undefined;
   /** The channel itself shows the gateway's immediate reply (a slash command of Slack): none is queued. */
   answeredInPlace?: true | undefined;
+  /** The name of the group, as its members know it; for display only. */
+  chatName?: string | undefined;
   /** A session other than the address's own; only for `system` messages and HTTP. */
   sessionKey?: SessionKey | undefined;
   /** Of a `system` message: the sources that its text was made from. Channels never set it. */
@@ -157,8 +159,8 @@ export function addressOf({ channel, chatId, threadId }: Place): Address {
 }
 
 /** The message on its platform that the answer replies to: in private the question is obvious. */
-export function answeredMessage({ place, messageId }: InboundMessage): string | undefined {
-  return place === 'group' ? messageId : undefined;
+export function answeredMessage({ channel, place, messageId }: InboundMessage): string | undefined {
+  return place === 'group' || channel === 'system' ? messageId : undefined;
 }
 
 /** Where a message is on its platform; undefined if it shows no reactions. */

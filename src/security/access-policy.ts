@@ -7,9 +7,10 @@ import {
   hasScope,
   type Verdict,
 } from '../protocol/access.ts';
+import type { ContactStore } from '../protocol/delivery.ts';
 import type { GroupChatStore } from '../protocol/store/group-chats.ts';
 import { TtlCache } from '../lib/ttl-cache.ts';
-import type { InboundMessage, Membership } from '../protocol/message.ts';
+import type { Address, InboundMessage, Membership } from '../protocol/message.ts';
 import { createTokenLookup, hashSecret, newPairingCode } from './token-lookup.ts';
 import { textRef } from '../protocol/texts/say.ts';
 
@@ -165,6 +166,28 @@ export async function ownersOf(
   const grants = await access.grants();
   const paired = grants.filter((grant) => grant.channel === channel && grant.kind === 'owner');
   return [...new Set([...(channelAccess(channel)?.owners ?? []), ...paired.map(({ id }) => id)])];
+}
+
+/** Makes the function that lists the private chats of owners who have written to the bot. It throws only `StoreError`. */
+export function createOwnerChats({
+  store: { access, contacts },
+  channelAccess,
+  channels,
+}: {
+  store: { access: AccessStore; contacts: ContactStore };
+  channelAccess: (channel: string) => ChannelAccess | undefined;
+  channels: ReadonlyMap<string, unknown>;
+}): () => Promise<Address[]> {
+  return async () => {
+    const chats: Address[] = [];
+    for (const channel of channels.keys()) {
+      for (const id of await ownersOf(access, channelAccess, channel)) {
+        const contact = await contacts.contact(`${channel}:${id}`);
+        if (contact?.place === 'private') chats.push(contact.address);
+      }
+    }
+    return chats;
+  };
 }
 
 /**

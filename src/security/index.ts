@@ -2,7 +2,7 @@
 export { administerAccess, administerTokens } from './administration.ts';
 export { createEgress } from './egress.ts';
 export { createServiceFetch } from './service-fetch.ts';
-export { createAccessPolicy, ownersOf } from './access-policy.ts';
+export { createAccessPolicy, createOwnerChats, ownersOf } from './access-policy.ts';
 export { createCreatorAccess } from './creator-access.ts';
 export { pairChannels, pairCommand } from './pair-command.ts';
 export { ownToken } from './token-lookup.ts';

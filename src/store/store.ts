@@ -6,7 +6,13 @@ import { createChatMigrationStore, createGroupChats } from './statements/group-c
 import { createApprovalStore } from './lanes/approvals.ts';
 import type { Log, StartProgress } from '../protocol/log.ts';
 import type { BackupRecord } from '../protocol/operator/backup.ts';
-import { createChatSettings, createConnections, createUpdates } from './statements/channels.ts';
+import {
+  createChatSettings,
+  createConnections,
+  createContacts,
+  createKeys,
+  createUpdates,
+} from './statements/channels.ts';
 import { dumpDatabase } from './database/dump.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type Database, type DatabasePlace, openDatabase } from './database/database.ts';
@@ -211,6 +217,8 @@ function channelStores(database: Database) {
     connections: createConnections(database),
     updates: createUpdates(database),
     chatSettings: createChatSettings(database),
+    contacts: createContacts(database),
+    keys: createKeys(database),
     groupChats: createGroupChats(database),
     moves: createChatMigrationStore(database),
   };

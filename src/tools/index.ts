@@ -1,11 +1,13 @@
 /** The list of tools: a new tool is its file and one line in `createTools`. Every other place derives names from the list. */
 import { ConfigError } from '../protocol/errors.ts';
+import type { ChatSettingStore } from '../protocol/channel.ts';
 import type { FindChat, Post } from '../protocol/delivery.ts';
 import type { DocumentText, OutgoingFiles } from '../protocol/media.ts';
 import type { MemoryStore, ScratchpadStore, TodoStore } from '../protocol/store/notes.ts';
 import { ALL_MCP_TOOLS, DEFAULT_TOOLS, isMcpTool, MCP_RESOURCE_TOOLS } from '../protocol/agent/profile.ts';
 import type { Schedules } from '../protocol/schedules.ts';
 import type { Egress, Tool } from '../protocol/agent/tool.ts';
+import { createAsk } from './ask.ts';
 import { createCron } from './cron.ts';
 import { createExec } from './exec/exec.ts';
 import type { Sandbox } from './exec/sandbox.ts';
@@ -46,6 +48,8 @@ export interface ToolsOptions {
   schedules: Schedules;
   post: Post;
   findChat: FindChat;
+  /** Who is never asked. */
+  chatSettings: Pick<ChatSettingStore, 'chatSetting'>;
   /** Keeps a copy of a file that is sent. */
   keepFile: OutgoingFiles['keep'];
   documentText: DocumentText;
@@ -63,6 +67,7 @@ export function createTools(options: ToolsOptions, others: readonly Tool[] = [])
     plan,
     spawnAgent,
     createMessage(post, findChat),
+    createAsk(findChat, options.chatSettings),
     createSendFile(post, findChat, options.keepFile),
     createWebFetch(egress, documentText),
     createWebSearch(options.search),

@@ -11,7 +11,7 @@ import {
   type PostResult,
 } from '../protocol/delivery.ts';
 import { withSlash } from '../protocol/isomorphic/fill-text.js';
-import { defineTool, type Tool, type ToolContext } from '../protocol/agent/tool.ts';
+import { defineTool, type Tool, type ToolCaller, type ToolContext } from '../protocol/agent/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 
 /** Where a message or file of a turn goes, when not to the chat of the turn. */
@@ -25,9 +25,14 @@ export const otherChat = z
     'Another chat of the same person: the name of a network, or an address of this conversation. Usually left out.',
   );
 
+const anyChat = otherChat.describe(
+  'Another chat of the same person: the name of a network, or an address of this conversation. ' +
+    "An owner may name any chat: a person's or a group's name, or its address. Usually left out.",
+);
+
 const parameters = z.strictObject({
   text: z.string().trim().min(1).max(MAX_POST_CHARS).describe('Markdown.'),
-  to: otherChat,
+  to: anyChat,
 });
 
 export function createMessage(post: Post, findChat: FindChat): Tool {
@@ -42,6 +47,11 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
     results: 'operator',
     // The chat it was asked in sees it; others may read another address.
     reach: (args) => (args.to === undefined ? 'session' : 'outside'),
+    async target({ to }, caller) {
+      const chat = await chatOf(findChat, to, caller, true);
+      if (chat.kind !== 'found' || chat.other === undefined) return undefined;
+      return { address: chat.address, label: chat.other.label };
+    },
     async execute({ text, to }: z.infer<typeof parameters>, ctx) {
       if (ctx.agentId !== undefined) {
         throw new ToolError(
@@ -50,7 +60,7 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
         );
       }
       const { callKey: ref, turnId, sessionKey } = ctx;
-      const chat = await chatOf(findChat, to, ctx);
+      const chat = await chatOf(findChat, to, ctx, true);
       if (chat.kind !== 'found') return refusal(whyNoChat(chat, to ?? '', ctx));
       const session = chat.session === sessionKey ? {} : { session: chat.session };
       const result = await post({ ref, turnId, address: chat.address, ...session, content: text });
@@ -63,23 +73,24 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
   });
 }
 
-/** The chat that a call means: that of the turn unless it names another. */
+/** The chat that a call means: that of the turn unless it names another; if `anyone`, an owner may name those of others. */
 export async function chatOf(
   findChat: FindChat,
   to: string | undefined,
-  ctx: ToolContext,
+  { sessionKey: session, address, userId, userRole, place = 'group' }: ToolCaller,
+  anyone = false,
 ): Promise<FoundChat> {
-  const { sessionKey: session, address, userId } = ctx;
+  const others = anyone && userRole === 'owner' ? place : undefined;
   return to === undefined
     ? { kind: 'found', address, session }
-    : await findChat({ to, session, address, userId });
+    : await findChat({ to, session, address, userId, others });
 }
 
 /** Why nothing goes to the chat that a call has named. */
 export function whyNoChat(
   chat: Exclude<FoundChat, { kind: 'found' }>,
   to: string,
-  { command = withSlash }: ToolContext,
+  { command = withSlash }: Pick<ToolContext, 'command'> = {},
 ): string {
   switch (chat.kind) {
     case 'none':
@@ -88,9 +99,21 @@ export function whyNoChat(
       return `this person has several chats there: name one of ${chat.addresses.join(', ')}.`;
     case 'foreign':
       return `${to} is not a chat of this conversation or of this person. Leave it out to write here.`;
+    case 'unknown':
+      return `no one called "${to}" has written to this bot.${listed(chat.known, ' It knows')} Ask the user for a name or an address.`;
+    case 'ambiguous':
+      return chat.known === undefined
+        ? `several chats are called "${to}", and others read here: ask for it in a private chat, or give the address.`
+        : `several chats are called "${to}".${listed(chat.known, ' Give the address of one:')}`;
+    case 'closed':
+      return `the person behind "${to}" may no longer use this bot.`;
     default:
       return chat satisfies never;
   }
+}
+
+function listed(names: readonly string[] | undefined, opening: string): string {
+  return names === undefined || names.length === 0 ? '' : `${opening} ${names.join('; ')}.`;
 }
 
 /** What the model reads of a message or file that was not sent to the address `to`. */

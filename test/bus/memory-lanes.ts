@@ -171,6 +171,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
       stop: refuse,
       park: refuse,
       parkForCaller: refuse,
+      alsoAsk: refuse,
       decide: refuse,
       deadLetters: refuse,
       replayDeadLetter: refuse,

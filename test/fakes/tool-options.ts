@@ -51,6 +51,7 @@ export const toolOptions: ToolsOptions = {
   },
   post: async () => ({ kind: 'foreign' as const }),
   findChat: noOtherChats,
+  chatSettings: { chatSetting: async () => undefined },
   documentText: noDocuments,
 };
 

@@ -59,14 +59,14 @@ describeGateway('a message in the middle of a turn', { telegram: true, file }, (
     ]);
   });
 
-  it('is refused if another chat would read it', async () => {
+  it('is refused if it names a chat in which no one has written', async () => {
     const chat = people.next().value ?? '';
     fixture().ollama.answer(send('Psst.', { to: `telegram:${chat}` }), { when: 'tell somebody else' });
     await fixture().post('gossip', 'tell somebody else');
     await fixture().idle('http:gossip');
     const { body } = await fixture().modelCall('tell somebody else');
     expect(body.messages.find(({ role }) => role === 'tool')?.content).toContain(
-      'is not a chat of this conversation or of this person',
+      `no one called "telegram:${chat}" has written to this bot`,
     );
     expect(fixture().telegram.screen(chat)).toEqual([]);
   });

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import lockfile from '../../package-lock.json' with { type: 'json' };
 import manifest from '../../package.json' with { type: 'json' };
 import { ROOT } from '../architecture/imports.ts';
+import { optionalModule } from '../../src/protocol/errors.ts';
 import { FOLDERS, problemsOf, WITHOUT_DIGEST } from './lint-lockfile.js';
 
 const DIGEST = `sha512-${'A'.repeat(86)}==`;
@@ -25,6 +26,27 @@ describe('the lockfile', () => {
       );
       expect([folder, problemsOf(own, of)]).toEqual([folder, []]);
     }
+  });
+
+  it('has at most 230 packages where a gateway for texts is all that is wanted', () => {
+    const packages: Record<
+      string,
+      { version?: string; dev?: boolean; optional?: boolean; devOptional?: boolean }
+    > = lockfile.packages;
+    const needed = Object.entries(packages).filter(
+      ([place, { dev, optional, devOptional }]) => place !== '' && !dev && !optional && !devOptional,
+    );
+    expect(needed.length).toBeGreaterThan(50);
+    expect(needed.length).toBeLessThanOrEqual(230);
+  });
+
+  it('brings packages that were left out with a command that their absence names', async () => {
+    const missing = 'a-package-that-was-left-out';
+    await expect(optionalModule(import(missing), 'Reading a PDF')).rejects.toMatchObject({
+      code: 'not_installed',
+      message: 'Reading a PDF needs packages that were left out of this installation: "npm ci" brings them',
+    });
+    await expect(optionalModule(Promise.reject(new Error('broken')), 'It')).rejects.toThrow('broken');
   });
 
   it('lists no package without a digest when one is available', () => {

@@ -4,7 +4,10 @@ import { render } from 'preact';
 import { type Api, ApiError } from './api.ts';
 import { ChatChoices } from './chat/chat-choices.ts';
 import { ChatView, OpenChat } from './chat/chat-view.ts';
+import { Composer } from './chat/composer/composer.tsx';
 import { forgetDrafts } from './chat/composer/drafts.ts';
+import { Queue } from './chat/composer/queue-panel.tsx';
+import { LinkedChats } from './chat/linked-chats.tsx';
 import { setChannelLabels } from './chats/chat-names.ts';
 import { ChatList } from './chats/chat-list.ts';
 import { Inbox, waitingCount } from './chats/inbox.ts';
@@ -87,6 +90,13 @@ class App {
     const { list, schedules } = this;
     const choices = new ChatChoices(api, showError);
     const chat = new OpenChat(list);
+    const queue = new Queue(api, showError);
+    const composer = new Composer(api, {
+      send: (content, files) => this.chat.sendOrAsk(content, files),
+      stop: () => void this.chat.stop(),
+      showError,
+    });
+    const linked = new LinkedChats(api, { showError, made: () => this.chat.follow() });
     const search = new ChatSearch(api, { open, showError });
     const acts = {
       open,
@@ -94,13 +104,15 @@ class App {
       showSidebar,
       signOut,
       send: (text: string) => this.chat.send(text),
-      showLinked: () => this.chat.linked.show(),
       showTrace: () => this.chat.showTrace(),
     };
-    render(<Shell {...{ api, list, search, schedules, choices, chat, acts }} />, byId('page', HTMLElement));
+    render(
+      <Shell {...{ api, list, search, schedules, choices, chat, composer, queue, linked, acts }} />,
+      byId('page', HTMLElement),
+    );
     this.chat = new ChatView(
       api,
-      { list, choices, chat },
+      { list, choices, chat, composer, queue, linked },
       {
         showError,
         open,
@@ -115,7 +127,8 @@ class App {
       labelled: (menu) => this.#inbox.elsewhere.labelled(menu),
     });
     effect(() => {
-      const title = chat.exists.value ? `${chat.title.value} · ` : '';
+      // In the settings, no chat is open.
+      const title = chat.exists.value && list.current.value !== '' ? `${chat.title.value} · ` : '';
       const waiting = waitingCount.value === 0 ? '' : `(${waitingCount.value}) `;
       document.title = `${waiting}${title}Parley`;
     });
@@ -205,7 +218,11 @@ async function startPage(): Promise<void> {
   const app = new App(api);
   app.chat.stopWithEscape();
   listenForKeys();
-  addEventListener('keydown', (event) => event.key === 'Escape' && showSidebar(false));
+  addEventListener(
+    'keydown',
+    (event) =>
+      event.key === 'Escape' && document.querySelector(':popover-open') === null && showSidebar(false),
+  );
   addEventListener('popstate', () => app.openAddressed());
   app.keepFresh();
   await app.list.refresh(chats).catch(showError);

@@ -102,6 +102,7 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
       replyTo: repliedTo(message)?.message_id,
       quoted: quotedOf(repliedTo(message), message.quote, message.external_reply, bot.id, from.id),
       place,
+      ...(chat.title !== undefined && { chatName: chat.title }),
       ...(origin && { forwarded: true, forwardedFrom: origin.author }),
       mentioned: place === 'private' || isCalled || isNamed(message, text, entities, bot),
       ...(hiddenId === undefined ? { messageId: message.message_id } : { hiddenId: String(hiddenId) }),

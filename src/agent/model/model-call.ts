@@ -10,7 +10,7 @@ import type {
   Usage,
 } from '../../protocol/agent/provider.ts';
 import type { DelayedFlag } from '../../lib/async/delayed-flag.ts';
-import { type Emit, MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
+import { type AgentLimits, type Emit, MAX_ANSWER_CHARS, MAX_CALLS_KEPT } from '../deps.ts';
 import type { Reply } from '../turn/reply.ts';
 import type { Omission } from '../../protocol/agent/omissions.ts';
 import { type StreamLimits, StreamWatchdog } from './stream-watchdog.ts';
@@ -28,8 +28,10 @@ export interface ModelCall {
   provider: ChatProvider;
   msgId: string;
   reply: Reply;
-  limits: StreamLimits;
+  limits: StreamLimits & Pick<AgentLimits, 'slowMs'>;
   signal: AbortSignal;
+  /** Called once when the server has not begun after `slowMs`, unless the call waits in a queue. */
+  onSlow?: (() => void) | undefined;
   /**
    * Notes in the turn's lane that the turn only waits for a place; undefined where other work continues alongside the
    * call.
@@ -214,6 +216,9 @@ export async function streamAnswer(
   emit({ type: 'stream_start', msgId });
   const answer = new StreamingAnswer(call, emit);
   const watchdog = new StreamWatchdog(call.signal, call.limits);
+  const slow = setTimeout(() => {
+    if (!watchdog.begun && !watchdog.queued) call.onSlow?.();
+  }, call.limits.slowMs);
   const measure = (): Usage => (call.usage = answer.usage(promptTokens, watchdog.startedAt));
   try {
     const queueable = withQueueNotice(request, watchdog, call.waits, emit, call.say);
@@ -236,6 +241,7 @@ export async function streamAnswer(
     if (watchdog.begun) measure();
     throw error;
   } finally {
+    clearTimeout(slow);
     answer.finishThinking();
     call.begun = watchdog.begun;
     call.firstTokenMs = watchdog.firstChunkMs;

@@ -44,6 +44,11 @@ export class StreamWatchdog {
     return this.#begun;
   }
 
+  /** True for a call that has to wait for others. */
+  get queued(): boolean {
+    return this.#queued;
+  }
+
   /** Start of the model's work, by `performance.now()`; for a queued call its first chunk. */
   get startedAt(): number {
     return this.#startedAt;

@@ -61,13 +61,14 @@ export async function settlePlan(
   if (plan === undefined || !isOpenPlan(plan)) return;
   const cause = textRef(`cancelled.${reason}`);
   const because = cancelReason(cause);
+  const isIgnored = plan.steps.every(({ status, attempts }) => status === 'pending' && attempts === 0);
   const next: Plan = isAnswered(reason)
-    ? { ...plan, state: 'completed' }
+    ? { ...plan, state: isIgnored ? 'ignored' : 'completed' }
     : cancelPlan(plan, because.reason, cause);
   await ledger.updatePlan(turn.fence, next);
   turn.plan = next;
-  if (isAnswered(reason)) emit({ type: 'plan_completed' });
-  else emit({ type: 'plan_cancelled', ...because });
+  if (next.state === 'cancelled') emit({ type: 'plan_cancelled', ...because });
+  else emit({ type: isIgnored ? 'plan_ignored' : 'plan_completed' });
 }
 
 const STATUS: Record<TodoStatus, StepStatus> = {

@@ -39,6 +39,18 @@ export function noPlanResult(reason: NoPlan | undefined): string {
   }
 }
 
+/**
+ * What the model reads of the plan before, if that was not carried out; undefined for any other. It quotes nothing of the
+ * plan, which may have been made from text of others.
+ */
+export function lastPlanResult({ state, steps }: Plan): string | undefined {
+  const over = steps.filter(({ status }) => status === 'done' || status === 'skipped').length;
+  if (state === 'ignored')
+    return `The plan before this one was not followed: you answered without beginning one of its ${steps.length} steps.`;
+  if (state !== 'cancelled') return undefined;
+  return `The plan before this one was cancelled, with ${over} of its ${steps.length} steps done.`;
+}
+
 /** The result of a further call in the same turn. */
 export const SECOND_PLAN_RESULT = 'The plan is made already: change the todo list instead.';
 

@@ -6,11 +6,12 @@ import { parseAddress } from '../../protocol/message.ts';
 import type { EventBody } from '../../protocol/event.ts';
 import { newRun, versionOf } from '../../protocol/agent/plan-edits.ts';
 import { cardDelivery, type PlanToRun, runIdOf } from '../../protocol/agent/plan-store.ts';
-import { planningOf } from '../../protocol/agent/profile.ts';
+import { planningIn } from '../../protocol/agent/profile.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { draftPlan, NO_USAGE, type NoPlan, type PlanningUsage } from './draft-plan.ts';
 import { planCalls } from '../prompt/nudges.ts';
 import {
+  lastPlanResult,
   noPlanResult,
   planCard,
   planForModel,
@@ -22,32 +23,37 @@ import { textRef } from '../../protocol/texts/say.ts';
 import type { Turn } from '../turn/turn-state.ts';
 
 /**
- * Makes a plan where the profile always plans (N-14), unless the turn was planned or has answered before. A resumed turn
+ * Makes a plan where the profile always plans (N-14), or a person has chosen a mode that runs plans, unless the turn was planned or has answered before. A resumed turn
  * emits its plan again, and the end of the plan if it has ended, so that each attempt emits exactly one end. Throws only `StoreError` and the signal's reason.
  */
 export async function planTurn(shared: AgentShared, turn: Turn, emit: Emit): Promise<void> {
   const isBegun = turn.rows.answers().length > 0;
   if (turn.toRun !== undefined) await beginRun(shared, turn, turn.toRun, emit);
-  else if (planningOf(turn.profile) === 'always' && !isBegun) await makeOnce(shared, turn, {}, emit);
+  else if (planningIn(turn.profile, turn.mode) === 'always' && !isBegun)
+    await makeOnce(shared, turn, {}, emit);
   if (turn.plan === undefined) return;
   // A subscriber of the resumed turn has not seen the plan of its first attempt.
   emitPlanReady(turn.plan, emit);
   // The plan ended before this attempt, and the process may have died before it emitted the event.
   if (turn.plan.state === 'completed') emit({ type: 'plan_completed' });
+  if (turn.plan.state === 'ignored') emit({ type: 'plan_ignored' });
   if (turn.plan.state === 'cancelled') emit(endOf(turn.plan));
 }
 
 /**
  * Makes the plan that a call of the tool `plan` asks for, unless the turn was planned before, and returns what the model
- * reads of it: its steps, or why there is none. Throws only `StoreError` and the signal's reason.
+ * reads of it: its steps, or why there is none, and what became of the plan before. Throws only `StoreError` and the signal's reason.
  */
 export async function planOnCall(shared: AgentShared, turn: Turn, goal: string, emit: Emit): Promise<string> {
   const isFirst = planCalls(turn.rows).length === 0;
   const earlierPlan = turn.plan;
+  const lastPlan = isFirst ? await shared.stores.plans.latestPlan(turn.sessionKey) : undefined;
   const noPlan = await makeOnce(shared, turn, { goal }, emit);
   if (turn.plan === undefined) return noPlanResult(noPlan);
   if (earlierPlan === undefined) emitPlanReady(turn.plan, emit);
-  return isFirst ? planResult(turn.plan) : SECOND_PLAN_RESULT;
+  if (!isFirst) return SECOND_PLAN_RESULT;
+  const lastResult = lastPlan?.turnId === turn.turnId ? undefined : lastPlan && lastPlanResult(lastPlan.plan);
+  return [planResult(turn.plan), ...(lastResult === undefined ? [] : [lastResult])].join('\n\n');
 }
 
 /** True when the n-th answer asked for the plan that the turn now has. */

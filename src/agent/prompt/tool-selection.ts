@@ -27,6 +27,7 @@ const CORE: readonly string[] = [
   'exec',
   'message',
   'send_file',
+  'ask',
   SPAWN_TOOL,
   'scratchpad',
   SWITCH_PROFILE,

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import {
   type ApprovalSubject,
+  type CallTarget,
   type FolderState,
   MAX_ASKED,
   MAX_ASKED_CHARS,
@@ -19,7 +20,7 @@ import { folderNote, manifestOf } from './folder-note.ts';
 import { mayReadUnasked, type Reader } from './unasked-reads.ts';
 import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { failure, type Outcome } from './tool-run.ts';
-import type { Turn } from '../turn/turn-state.ts';
+import { type Turn, userRoleOf } from '../turn/turn-state.ts';
 import type { AgentShared } from '../deps.ts';
 
 interface Judgement {
@@ -59,23 +60,24 @@ export interface GatedCall {
 export async function passGate(
   turn: Turn,
   call: GatedCall,
-  { media: { files }, stores: { approvals } }: AgentShared,
+  { media: { files }, stores: { approvals }, isOwner }: AgentShared,
 ): Promise<Outcome | undefined> {
   const { callKey, toolCallId, tool, args, agentId } = call;
   const requests = turn.approvals.filter((one) => one.callKey === callKey);
   const [newest] = requests;
   // Checked first: a denial stands even if the call would no longer be dangerous.
   if (newest?.decision === 'denied') return failure(refusalText(tool.name, newest));
-  const judgement = judgeCall(tool, args, readerOf(turn), turn.say);
+  const target = await targetOf(turn, call, isOwner);
+  const judgement = withTarget(judgeCall(tool, args, readerOf(turn), turn.say), target, turn.say);
   if (!mustAsk(turn.profile.approvals, judgement)) return undefined;
   if (turn.mayAsk === false) return failure(cannotAsk(tool.name));
   const { length } = shownArgs(args);
   if (length > MAX_ASKED_CHARS) return failure(tooLongToAsk(tool.name, length));
   const bound = await boundFiles(files, turn.folder, call).catch(asToolError);
   if (bound instanceof ToolError) return failure(`Not run: ${bound.message}`);
-  const digest = digestOf(turn.sessionKey, call, bound);
+  const digest = digestOf(turn.sessionKey, call, bound, target);
   if (newest?.digest === digest) return undefined;
-  const rule = ruleDigest(turn, call, bound);
+  const rule = ruleDigest(turn, call, bound, target);
   const ruleId = rule === undefined ? undefined : await approvals.useRule(turn.sessionKey, rule);
   if (ruleId !== undefined) {
     turn.log.info({ ruleId, tool: tool.name, callKey }, 'approval_rule_used');
@@ -96,14 +98,37 @@ export async function passGate(
     callKey,
     toolCallId,
     digest,
+    target,
     rule,
     address,
+    place: turn.askedIn,
     agentId,
     language: say.language,
     ...(named.length > 0 && { files: shownFiles(named, length) }),
     ...(folder !== undefined && { manifest: manifestOf(folder) }),
     warning: warning.filter(Boolean).join(' '),
   });
+}
+
+/** The chat of other people that a call writes to. A subagent writes to no one. Throws `StoreError`. */
+async function targetOf(
+  turn: Turn,
+  { tool, args, agentId }: GatedCall,
+  isOwner: AgentShared['isOwner'],
+): Promise<CallTarget | undefined> {
+  if (tool.target === undefined || agentId !== undefined) return undefined;
+  const { sessionKey, address, userId, place, say } = turn;
+  const userRole = await userRoleOf(turn, isOwner);
+  const target = await tool.target(args, { sessionKey, address, userId, place, userRole });
+  return target && { address: target.address, label: say.text(target.label) };
+}
+
+/** A call that writes to other people is never made without a question, unless a rule answers it. */
+function withTarget(judgement: Judgement, target: CallTarget | undefined, say: Say): Judgement {
+  if (target === undefined) return judgement;
+  const to = say('risk.writes_to', { chat: target.label, address: `\`${target.address}\`` });
+  const more = judgement.risk === 'dangerous' ? ` ${judgement.warning}` : '';
+  return { risk: 'dangerous', warning: to + more };
 }
 
 /** The files to which an approval is bound: those that the call names, and of a program the state of all. */
@@ -148,22 +173,29 @@ function digestOf(
   sessionKey: string,
   { callKey, tool, args }: GatedCall,
   { named, folder }: BoundFiles,
+  target: CallTarget | undefined,
 ): string {
   const files = named.map((file) => [file.path, 'sha256' in file ? file.sha256 : file.problem]);
-  return digestOfParts([sessionKey, callKey, tool.name, args, files], folder);
+  const to = target === undefined ? [] : [target.address];
+  return digestOfParts([sessionKey, callKey, tool.name, args, files, ...to], folder);
 }
 
 /**
  * Digest of the rule that would cover this call: the same person, tool, arguments and content of files, in this
- * session. Undefined where a person must decide each time: when text of others may have caused the call, and when it
+ * session; of one that writes to other people, every message to that chat. Undefined where a person must decide each time: when text of others may have caused the call, and when it
  * runs a program that may run others in turn, such as a shell.
  */
 function ruleDigest(
   turn: Turn,
   { tool, args }: GatedCall,
   { named, folder }: BoundFiles,
+  target: CallTarget | undefined,
 ): string | undefined {
   if (taints(turn.rows.taint.sources) || tool.uses?.(args) === 'anything') return undefined;
+  if (target !== undefined) {
+    const call = [turn.sessionKey, turn.userId, tool.name, target.address];
+    return digestOfParts(['rule for a chat', ...call], undefined);
+  }
   if (named.some((file) => 'problem' in file)) return undefined;
   const files = named.map((file) => [file.path, 'sha256' in file ? file.sha256 : '']);
   return digestOfParts(['rule', turn.sessionKey, turn.userId, tool.name, args, files], folder);

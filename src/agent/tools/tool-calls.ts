@@ -6,6 +6,7 @@ import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { ToolCall } from '../../protocol/agent/provider.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../protocol/agent/subagents.ts';
 import type { Tool, ToolContext } from '../../protocol/agent/tool.ts';
+import { askPerson } from './ask-person.ts';
 import { type GatedCall, passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
 import { runConcurrently } from '../../lib/async/run-concurrently.ts';
@@ -156,6 +157,7 @@ async function runTool(
     const gated = { callKey, toolCallId: call.id, tool, args, agentId: agentIdOf(turn) };
     const refusal = (await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared));
     if (refusal !== undefined) return refusal;
+    if (tool.question !== undefined) return await askPerson(shared, turn, gated);
   }
   const userRole = await userRoleOf(turn, shared.isOwner);
   if (!isRepeat && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
@@ -225,15 +227,16 @@ function onlyHere(paths: readonly string[]): string {
 }
 
 /**
- * Only a subagent can work while a person is asked: its turn, or the turn it reports to, waits. What was shown must be
- * what runs, so it changes no file in the meantime. It does not wait, because the answer may take an hour.
+ * Subagents and the turns of other people work while a person is asked. What was shown must be what runs, so they change no
+ * file in the meantime. They do not wait, because the answer may take an hour.
  */
 async function refuseWhileAsking(
   { stores: { approvals } }: AgentShared,
   turn: Turn,
   { tool, callKey }: GatedCall,
 ): Promise<Outcome | undefined> {
-  if (tool.files === undefined || turn.parentTurnId === undefined) return undefined;
+  if (tool.files === undefined) return undefined;
+  if (turn.approvals.some((one) => one.callKey === callKey && one.decision === 'approved')) return undefined;
   if (!(await approvals.asksOther(turn.sessionKey, callKey))) return undefined;
   return failure(
     `Not run: a person is being asked about another call of this chat, and until it has run no file is changed. ` +

@@ -4,8 +4,11 @@ import {
   approvalRef,
   type ApprovalSubject,
   buttonValue,
+  howDecided,
   type NamedFile,
+  type PersonQuestion,
   type PlanWait,
+  questionButton,
   shownArgs,
   visibleText,
 } from '../../protocol/agent/approvals.ts';
@@ -56,15 +59,23 @@ export function questionFor(
     { label: say('approval.deny'), value: denied, style: 'danger' },
     ...(subject.rule === undefined
       ? []
-      : [{ label: say('approval.always'), value: buttonValue(id, 'always') }]),
+      : [{ label: say(alwaysLabel(subject)), value: buttonValue(id, 'always') }]),
   ]);
 }
 
+function alwaysLabel({ target }: ApprovalSubject): 'approval.always' | 'approval.always_chat' {
+  return target === undefined ? 'approval.always' : 'approval.always_chat';
+}
+
 /** The same message after the decision: it names who decided, and has no buttons. */
-export function decidedFor(record: ApprovalRecord, say: Say): DeliveryPayload | undefined {
+export function decidedFor(
+  record: ApprovalRecord,
+  say: Say,
+  labelOf: (channel: string) => string | undefined,
+): DeliveryPayload | undefined {
   const { id, plan, expired: isExpired, state } = record;
   let content: string;
-  if (plan === undefined) content = callText(record, verdictOf(record, say), '', say);
+  if (plan === undefined) content = callText(record, verdictOf(record, say, labelOf), '', say);
   else {
     const decision = LABELS[plan.wait][state === 'approved' ? 'allowed' : 'denied'];
     content = waitText(record, `*${say(isExpired ? 'wait.expired' : decision)}*`, say);
@@ -73,11 +84,56 @@ export function decidedFor(record: ApprovalRecord, say: Say): DeliveryPayload | 
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
 }
 
-/** The decision in one line. */
-function verdictOf({ state, expired, decidedBy, decidedName, reason }: ApprovalRecord, say: Say): string {
+/** A question to another person, as a delivery for their chat. */
+export function personQuestionFor(
+  id: string,
+  { question }: ApprovalSubject,
+  expiresInMs: number,
+  say: Say,
+): DeliveryPayload[] {
+  if (question === undefined) return [];
+  const ending = say('ask.how', { count: Math.round(expiresInMs / 60_000) });
+  const buttons: DeliveryPayload['message']['buttons'] = [
+    { label: say('ask.answer'), value: questionButton(id, 'answer'), style: 'confirm' },
+    { label: say('ask.refuse'), value: questionButton(id, 'refuse') },
+    { label: say('ask.never'), value: questionButton(id, 'never'), style: 'danger' },
+  ];
+  return [personDelivery(id, question, ending, buttons, say)];
+}
+
+/** The same message once it needs no answer any more. */
+export function answeredFor({ id, question, state, decidedBy }: ApprovalRecord, say: Say): DeliveryPayload[] {
+  if (question === undefined) return [];
+  const isRefused = howDecided(decidedBy) === 'person' && state === 'denied';
+  const outcome = state === 'approved' ? 'ask.was_answered' : isRefused ? 'ask.was_refused' : 'ask.was_over';
+  const delivery = personDelivery(id, question, `*${say(outcome)}*`, [], say);
+  return [{ ...delivery, key: `${delivery.ref}:decided` }];
+}
+
+function personDelivery(
+  id: string,
+  { address, asker, text }: PersonQuestion,
+  ending: string,
+  buttons: DeliveryPayload['message']['buttons'],
+  say: Say,
+): DeliveryPayload {
+  const asks = say('ask.asks', { who: `\`${shownName(asker)}\`` });
+  const content = `${asks}\n\n${fenced(visibleText(text), '')}\n\n${ending}`;
+  return { ref: approvalRef(id), message: { ...parseAddress(address), content, media: [], buttons } };
+}
+
+/** The decision in one line; it names the network if that is another than the reader's. */
+function verdictOf(
+  { address, state, expired, decidedBy = '', decidedName, reason }: ApprovalRecord,
+  say: Say,
+  labelOf: (channel: string) => string | undefined,
+): string {
   if (expired) return say('approval.expired_unrun');
   if (decidedBy === 'stop') return say('approval.stopped_unrun');
-  const who = `\`${shownName(decidedName ?? decidedBy ?? '')}\``;
+  const [channel = ''] = decidedBy.replace(/^token:/, 'http:').split(':', 1);
+  const network = channel === parseAddress(address).channel ? undefined : labelOf(channel);
+  const name = `\`${shownName(decidedName ?? decidedBy)}\``;
+  const who = network === undefined ? name : say('approval.who_on', { who: name, network });
   if (state === 'approved') return say('approval.approved_by', { who });
   if (reason === undefined) return say('approval.denied_by', { who });
   return say('approval.denied_because', { who, reason: `\`${inline(reason)}\`` });

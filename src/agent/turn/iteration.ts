@@ -43,6 +43,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       begun: false,
     };
     let omissions: readonly Omission[] | undefined;
+    call.onSlow = () => noteSlow(shared, turn, emit);
     call.onOmissions = (parts) => {
       omissions = parts;
       shared.modelState.omissionNotices.tell(turn, { model: turn.model ?? '', omissions: parts }, emit);
@@ -77,6 +78,14 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
     emit({ type: 'stream_end', msgId, content: turn.reply.closeCall(), usage: response.usage });
     return await storeAnswer(shared, turn, n, response);
   }
+}
+
+/** Tells the user, once in a turn, that the model has not begun to answer, and how long the turn waits. */
+function noteSlow({ limits }: AgentShared, turn: Turn, emit: Emit): void {
+  if (turn.isSlowNoted || turn.parentTurnId !== undefined) return;
+  turn.isSlowNoted = true;
+  const seconds = limits.firstChunkMs / 1_000;
+  emit({ type: 'notice', code: 'model_slow', text: turn.say('turn.model_slow', { seconds }) });
 }
 
 /**

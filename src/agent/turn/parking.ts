@@ -12,7 +12,7 @@ import { addressOf, type DeliveryPayload } from '../../protocol/message.ts';
 import type { EventBody } from '../../protocol/event.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
-import { decidedFor, questionFor } from './approval-question.ts';
+import { answeredFor, decidedFor, personQuestionFor, questionFor } from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
 import { recipientOf } from '../../protocol/texts/languages.ts';
 import type { Turn } from './turn-state.ts';
@@ -22,12 +22,17 @@ import type { Turn } from './turn-state.ts';
  * bits, because anyone who knows it can press the button. Throws `StoreError`.
  */
 export async function parkTurn(
-  { stores: { lanes }, limits }: AgentShared,
+  shared: AgentShared,
   turn: Turn,
   emitter: TurnEmitter,
   { subject }: ApprovalWait,
 ): Promise<LaneOutcome> {
+  const {
+    stores: { lanes },
+    limits,
+  } = shared;
   const id = randomBytes(16).toString('base64url');
+  if (subject.question !== undefined) return await parkForPerson(shared, turn, emitter, id, subject);
   const expiresInMs = limits.approvalMs;
   const questions = inEachChat(id, subject, turn, (request) =>
     questionFor(id, request, expiresInMs, turn.say),
@@ -40,6 +45,29 @@ export async function parkTurn(
     agentId === undefined ? undefined : { agentId },
   );
   turn.log.info({ approvalId: id, tool: subject.tool, callKey: subject.callKey }, 'approval_needed');
+  return { kind: 'parked' };
+}
+
+/** Parks the turn until another person answers: the question goes to their chat, in their language. */
+async function parkForPerson(
+  { stores: { lanes }, limits: { answerMs: expiresInMs }, chats: { languages } }: AgentShared,
+  turn: Turn,
+  emitter: TurnEmitter,
+  id: string,
+  subject: ApprovalSubject,
+): Promise<LaneOutcome> {
+  const { question } = subject;
+  const language = await languages.languageOf(question?.userId ?? '');
+  const say = languages.say(recipientOf(question?.address ?? '', language));
+  const detail = { ...subject, language };
+  const asked = personQuestionFor(id, detail, expiresInMs, say);
+  await lanes.park(turn.fence, { id, turnId: turn.turnId, detail, expiresInMs, questions: asked });
+  const text = turn.say('ask.waits', {
+    who: question?.label ?? '',
+    count: Math.round(expiresInMs / 60_000),
+  });
+  emitter.emit({ type: 'notice', code: 'person_asked', text });
+  turn.log.info({ approvalId: id, callKey: subject.callKey }, 'person_asked');
   return { kind: 'parked' };
 }
 
@@ -65,8 +93,14 @@ export async function announceDecision(shared: AgentShared, turn: Turn, emitter:
   if (newest === undefined || isAnswered(turn, newest.callKey)) return;
   const { id, decision, decidedBy } = newest;
   turn.log.info({ approvalId: id, decision, decidedBy }, 'approval_decided');
-  shared.traces.decided(approvalOutcome(decision, decidedBy));
   const record = await shared.stores.approvals.approval(id);
+  if (record?.question !== undefined) {
+    const say = shared.chats.languages.say(recipientOf(record.question.address, record.language));
+    for (const delivery of answeredFor(record, say))
+      await shared.stores.ledger.enqueue(addressOf(delivery.message), delivery);
+    return;
+  }
+  shared.traces.decided(approvalOutcome(decision, decidedBy));
   emitter.emit(
     {
       type: 'approval_decided',
@@ -79,12 +113,19 @@ export async function announceDecision(shared: AgentShared, turn: Turn, emitter:
   );
   if (record === undefined) return;
   for (const delivery of inEachChat(id, record, turn, (request) =>
-    decidedFor(request, shared.chats.languages.say(recipientOf(request.address, request.language))),
+    decidedFor(
+      request,
+      shared.chats.languages.say(recipientOf(request.address, request.language)),
+      shared.environmentNote.channelLabel,
+    ),
   ))
     await shared.stores.ledger.enqueue(addressOf(delivery.message), delivery);
 }
 
-/** What is shown of a request in the chat that asked and, if it is private, in the other private chats of the session. */
+/**
+ * What is shown of a request in the chat that asked, if it is private in the other private chats of the session, and in
+ * those of owners who were asked later.
+ */
 function inEachChat<Asked extends ApprovalSubject>(
   id: string,
   request: Asked,
@@ -94,10 +135,11 @@ function inEachChat<Asked extends ApprovalSubject>(
   const others = surfaces
     .filter(({ place }) => askedIn === 'private' && place === 'private')
     .map(({ address }) => address);
+  const elsewhere = new Set([...others, ...(request.alsoAsked ?? [])]);
   const delivery = deliveryFor(request);
   return [
     ...(delivery === undefined ? [] : [delivery]),
-    ...others.flatMap((address) => {
+    ...[...elsewhere].flatMap((address) => {
       const copy = deliveryFor({ ...request, address });
       if (copy === undefined) return [];
       const ref = approvalRef(id, address);
@@ -125,6 +167,6 @@ function decidedCall(
 function isAnswered(turn: Turn, callKey: string): boolean {
   const [place, iteration, callIndex] = /\.(\d+)\.(\d+)$/.exec(callKey) ?? [];
   // A subagent's call has its result in another journal.
-  if (callKey !== `${turn.turnId}${place}`) return false;
+  if (callKey.replace(/^ask:/, '') !== `${turn.turnId}${place}`) return false;
   return turn.rows.result(Number(iteration), Number(callIndex)) !== undefined;
 }

@@ -108,6 +108,11 @@ function hasBegun({ journal }: OpenedTurn): boolean {
   return journal.some(({ entry }) => entry.kind === 'user' && entry.laneSeq === undefined);
 }
 
+/** True when it was stopped while it was parked behind the turn of another person, which has the stop mark. */
+function isDeniedByStop({ approvals: [newest] }: OpenedTurn): boolean {
+  return newest?.decidedBy === 'stop';
+}
+
 async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
   const { head, opened: openTurn, signal } = start;
   const context = contextOf(shared, start);
@@ -116,7 +121,7 @@ async function turnOf(shared: AgentShared, start: Start): Promise<TracedTurn> {
     ...(await identityOf(shared, start)),
     ...context,
     ...progress,
-    signal: head.stopped ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
+    signal: head.stopped || isDeniedByStop(openTurn) ? AbortSignal.abort(new LaneAbort('stopped')) : signal,
     toolSignal: withoutShutdown(signal),
     waits: notedWaits(shared, head),
     trace: new TraceNotes(attemptStart(head, openTurn), shared.redact),

@@ -121,6 +121,7 @@ export class TraceNotes {
         this.#note(event.type, '', { count: event.plan.steps.length });
         return;
       case 'plan_completed':
+      case 'plan_ignored':
       case 'plan_paused':
       case 'plan_resumed':
       case 'plan_cancelled':

@@ -95,6 +95,8 @@ export interface TurnProgress {
   otherUsage: UnjournaledUsage;
   /** True when an earlier attempt may have shown text that is not in the journal. */
   restarted: boolean;
+  /** The user has been told that the model has not begun to answer. */
+  isSlowNoted?: boolean | undefined;
   /** Why the last answer ended; undefined before the first, and for one that is in the journal. */
   lastFinish?: FinishReason | undefined;
   /** The turn waited for its caller's tools, and their results did not come in time. */

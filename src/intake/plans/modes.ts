@@ -5,7 +5,7 @@ import { changeSession, type Command } from '../../protocol/command.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Address, SessionKey } from '../../protocol/message.ts';
 import { type ExecutionMode, MODES, readMode } from '../../protocol/agent/plan.ts';
-import { planningOf, toolsOf } from '../../protocol/agent/profile.ts';
+import { planningIn, planningOf, toolsOf } from '../../protocol/agent/profile.ts';
 import { type Say, textRef, type TextRef } from '../../protocol/texts/say.ts';
 
 /** Where someone writes, and the profile that the message itself names. */
@@ -44,6 +44,9 @@ export function modeCommand(context: IntakeContext): Command {
       await refuseWhilePlanRuns(context, session);
       await changeSession(context.ledger, call, { mode });
       context.events.emit(session, { type: 'mode_changed', mode });
+      const { profile } = await answeringHere(context, call);
+      if (mode !== 'planner' && profile !== undefined && planningOf(profile) === 'off')
+        return say('mode.changed_unplanned', { mode, profile: profile.id });
       return say('mode.changed', { mode, meaning: say(`mode.${mode}`) });
     },
   };
@@ -60,7 +63,7 @@ function describe(mode: ExecutionMode, say: Say): string {
 async function describePlanning(context: IntakeContext, place: Asker, say: Say): Promise<string> {
   const { record, profile, choice } = await answeringHere(context, place);
   if (profile === undefined) return '';
-  const planning = planningOf(profile);
+  const planning = planningIn(profile, (record ?? context.ledger.newSessions).mode);
   if (planning === 'off') return say('planning.none', { why: planningOff(profile.id) });
   const model = await context.agent.modelOf(record, choice);
   const noTools = toolsOf(profile).length === 0;

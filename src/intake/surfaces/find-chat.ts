@@ -1,45 +1,156 @@
-/** Where a person is notified: a chat that shares the conversation, or their private chat on the same network. */
+/** Where a person is notified: a chat of theirs, or, for an owner, any chat in which someone has written to the bot. */
 import type { CreatorAccess } from '../../protocol/access.ts';
-import type { FindChat, FoundChat } from '../../protocol/delivery.ts';
-import { type Address, isAddress, parseAddress } from '../../protocol/message.ts';
+import type { AskedChat, Contact, ContactStore, FindChat, FoundChat } from '../../protocol/delivery.ts';
+import {
+  type Address,
+  addressOf,
+  type InboundMessage,
+  isAddress,
+  parseAddress,
+  userIdOf,
+} from '../../protocol/message.ts';
 import type { Ledger } from '../../protocol/store/ledger.ts';
 import type { SurfaceStore } from '../../protocol/sessions/surfaces.ts';
-import { type LabelOf, networkOf } from './surface-text.ts';
+import { TtlCache } from '../../lib/ttl-cache.ts';
+import { type LabelOf, networkOf, plainName, whereOf } from './surface-text.ts';
+
+/** What finds chats. */
+export interface FindChatDeps {
+  surfaces: SurfaceStore;
+  ledger: Ledger;
+  contacts: ContactStore;
+  creatorAccess: CreatorAccess;
+  labelOf: LabelOf;
+}
 
 /** Makes `FindChat`. */
-export function createFindChat(
-  surfaces: SurfaceStore,
-  ledger: Ledger,
-  creatorAccess: CreatorAccess,
-  labelOf: LabelOf,
-): FindChat {
-  return async ({ to, session, address, userId }) => {
-    if (isAddress(to)) {
-      const targetSession = await ledger.sessionOf(to);
-      if (targetSession === session) return { kind: 'found', address: to, session };
-      const privateChat = await privateChatOf(userId, ledger, creatorAccess);
-      return privateChat?.address === to
-        ? await checked(creatorAccess, userId, privateChat)
-        : { kind: 'foreign' };
-    }
-    const shared = (await surfaces.surfaces(session)).map((surface) => ({
-      address: surface.address,
-      session,
-    }));
-    const person = userId === 'system' ? (await surfaces.surface(address))?.userId : userId;
-    const privateChat = person === undefined ? undefined : await privateChatOf(person, ledger, creatorAccess);
-    const all = [...shared, { address, session }, ...(privateChat === undefined ? [] : [privateChat])];
-    const candidates = [...new Map(all.map((chat) => [chat.address, chat])).values()];
-    const matches = candidates.filter((chat) => isNamed(labelOf, chat.address, to));
-    // The chat of the request need not be named, so another chat of the network takes precedence.
-    const others = matches.filter((chat) => chat.address !== address);
-    const [only, ...more] = others.length === 0 ? matches : others;
-    if (only === undefined) return { kind: 'none', others: candidates.map((chat) => chat.address) };
-    if (more.length > 0) return { kind: 'several', addresses: others.map((chat) => chat.address) };
-    return only.session === session
-      ? { kind: 'found', ...only }
-      : await checked(creatorAccess, person ?? '', only);
+export function createFindChat(deps: FindChatDeps): FindChat {
+  return async (asked) => {
+    const own = isAddress(asked.to) ? await ownAt(deps, asked, asked.to) : await ownNamed(deps, asked);
+    if (asked.others === undefined || own.kind === 'found' || own.kind === 'several') return own;
+    return isAddress(asked.to)
+      ? await anyAt(deps, asked, asked.to)
+      : await anyNamed(deps, asked, asked.others);
   };
+}
+
+/** The chat at an address, if it shares the conversation or is the person's private one. */
+async function ownAt(
+  { ledger, creatorAccess }: FindChatDeps,
+  { session, userId }: AskedChat,
+  address: Address,
+): Promise<FoundChat> {
+  const targetSession = await ledger.sessionOf(address);
+  if (targetSession === session) return { kind: 'found', address, session };
+  const privateChat = await privateChatOf(userId, ledger, creatorAccess);
+  return privateChat?.address === address
+    ? await checked(creatorAccess, userId, privateChat)
+    : { kind: 'foreign' };
+}
+
+/** The person's chat on the network of that name. */
+async function ownNamed(
+  { surfaces, ledger, creatorAccess, labelOf }: FindChatDeps,
+  { to, session, address, userId }: AskedChat,
+): Promise<FoundChat> {
+  const shared = (await surfaces.surfaces(session)).map((surface) => ({ address: surface.address, session }));
+  const person = userId === 'system' ? (await surfaces.surface(address))?.userId : userId;
+  const privateChat = person === undefined ? undefined : await privateChatOf(person, ledger, creatorAccess);
+  const all = [...shared, { address, session }, ...(privateChat === undefined ? [] : [privateChat])];
+  const candidates = [...new Map(all.map((chat) => [chat.address, chat])).values()];
+  const matches = candidates.filter((chat) => isNamed(labelOf, chat.address, to));
+  // The chat of the request need not be named, so another chat of the network takes precedence.
+  const others = matches.filter((chat) => chat.address !== address);
+  const [only, ...more] = others.length === 0 ? matches : others;
+  if (only === undefined) return { kind: 'none', others: candidates.map((chat) => chat.address) };
+  if (more.length > 0) return { kind: 'several', addresses: others.map((chat) => chat.address) };
+  return only.session === session
+    ? { kind: 'found', ...only }
+    : await checked(creatorAccess, person ?? '', only);
+}
+
+/** The chat of anyone at an address or a thread of it, or of the person with this user id. */
+async function anyAt(deps: FindChatDeps, asked: AskedChat, address: Address): Promise<FoundChat> {
+  const { contacts, ledger, creatorAccess } = deps;
+  const contact = await contacts.contact(address);
+  if (contact !== undefined) {
+    const isThere = sameChat(contact.address, address);
+    return await reached(deps, asked, isThere ? { ...contact, address } : contact);
+  }
+  if ((await ledger.session(await ledger.sessionOf(address))) === undefined)
+    return { kind: 'unknown', known: await namesFor(deps, asked.others) };
+  return await reached(deps, asked, { address, place: await creatorAccess.placeOf(address) });
+}
+
+function sameChat(one: Address, other: Address): boolean {
+  const [a, b] = [parseAddress(one), parseAddress(other)];
+  return a.channel === b.channel && a.chatId === b.chatId;
+}
+
+/** The chat of anyone with this name. */
+async function anyNamed(
+  deps: FindChatDeps,
+  asked: AskedChat,
+  readers: 'private' | 'group',
+): Promise<FoundChat> {
+  const [only, ...more] = await deps.contacts.contacts(asked.to.replace(/^[@#]/, ''));
+  if (only === undefined) return { kind: 'unknown', known: await namesFor(deps, readers) };
+  if (more.length === 0) return await reached(deps, asked, only);
+  return { kind: 'ambiguous', known: readers === 'private' ? [only, ...more].map(nameOf) : undefined };
+}
+
+async function reached(
+  { ledger, creatorAccess, labelOf }: FindChatDeps,
+  asked: AskedChat,
+  { address, place, name, userId }: Contact,
+): Promise<FoundChat> {
+  const session = await ledger.sessionOf(address);
+  if (session === asked.session) return { kind: 'found', address, session };
+  const isWeb = parseAddress(address).channel === 'http';
+  if (
+    place === 'private' &&
+    !isWeb &&
+    !(await creatorAccess.isStillAllowed(userId ?? address, address, place))
+  )
+    return { kind: 'closed' };
+  const label = whereOf({ address, place, name }, labelOf);
+  return { kind: 'found', address, session, other: { label, place, userId, name } };
+}
+
+/** How long a chat that has been noted is not compared with what is stored, in milliseconds, and how many such chats. */
+const NOTED_MS = 3_600_000;
+const MAX_NOTED = 10_000;
+
+/** Makes the function that stores, for owners who name it later, in which chat a message was allowed. Throws only `StoreError`. */
+export function createNoteContact(
+  contacts: ContactStore,
+  monotonicNow: () => number,
+): (message: InboundMessage) => Promise<void> {
+  const noted = new TtlCache<string>(NOTED_MS, MAX_NOTED, monotonicNow);
+  return async (message) => {
+    const { channel, chatId, place, isGuest, senderName, chatName } = message;
+    if (channel === 'http' || channel === 'system' || isGuest === true) return;
+    const contact: Contact =
+      place === 'private'
+        ? { address: addressOf(message), place, userId: userIdOf(message), name: senderName }
+        : { address: addressOf({ channel, chatId }), place, name: chatName };
+    const [key, value] = [addressOf({ channel, chatId }), JSON.stringify(contact)];
+    if (noted.get(key) === value) return;
+    await contacts.noteContact(contact);
+    noted.set(key, value);
+  };
+}
+
+/** The names of contacts for whoever reads them; undefined in a group. */
+async function namesFor(
+  { contacts }: FindChatDeps,
+  readers: AskedChat['others'],
+): Promise<readonly string[] | undefined> {
+  return readers === 'private' ? (await contacts.contacts()).map(nameOf) : undefined;
+}
+
+function nameOf({ name = '', address }: Contact): string {
+  return `${plainName(name)} (${address})`;
 }
 
 interface Chat {

@@ -9,6 +9,7 @@ import {
   MAX_UNPACKED_BYTES,
   type ReaderAnswer,
 } from './protocol.ts';
+import { optionalModule } from '../../protocol/errors.ts';
 import { inEnglish } from '../../protocol/texts/say.ts';
 
 /** Formats that are opened, with the name of their loader. Sharp itself refuses everything else. */
@@ -72,7 +73,7 @@ function wordProblem(error: unknown): Pick<ReaderAnswer, 'problem' | 'reason'> {
 
 /** The pages' texts, each under its number; scripts and forms are not run. May throw any error. */
 async function readPdf(bytes: Buffer): Promise<string> {
-  const { getDocumentProxy } = await import('unpdf');
+  const { getDocumentProxy } = await optionalModule(import('unpdf'), 'Reading a PDF');
   const document = await getDocumentProxy(new Uint8Array(bytes)).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'PasswordException')
       throw new Error('it is protected by a password');
@@ -99,7 +100,7 @@ async function readPdf(bytes: Buffer): Promise<string> {
 
 /** An upright JPEG, white where it was transparent; of a moving picture, its first frame. May throw any error. */
 async function readPicture(bytes: Buffer): Promise<Pick<ReaderAnswer, 'picture'> & { image: Buffer }> {
-  const { default: sharp } = await import('sharp');
+  const { default: sharp } = await optionalModule(import('sharp'), 'Reading a picture');
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: [...new Set(Object.values(LOADERS))] });
   const { data, info } = await sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' })
@@ -113,14 +114,17 @@ async function readPicture(bytes: Buffer): Promise<Pick<ReaderAnswer, 'picture'>
 
 /** The text of a .docx, paragraph by paragraph. May throw any error. */
 async function readDocx(bytes: Buffer): Promise<string> {
-  const { default: mammoth } = await import('mammoth');
+  const { default: mammoth } = await optionalModule(import('mammoth'), 'Reading a .docx');
   const { value } = await mammoth.extractRawText({ buffer: Buffer.from(texts(bytes)) });
   return value.trim();
 }
 
 /** The sheets of an .xlsx as comma-separated lines, each under its name. May throw any error. */
 async function readXlsx(bytes: Buffer): Promise<string> {
-  const { default: readSheets } = await import('read-excel-file/universal');
+  const { default: readSheets } = await optionalModule(
+    import('read-excel-file/universal'),
+    'Reading an .xlsx',
+  );
   const sheets = await readSheets(new Blob([texts(bytes)]));
   return sheets
     .map(({ sheet, data }) => `[sheet ${sheet}]\n${data.map((row) => row.map(cell).join(',')).join('\n')}`)

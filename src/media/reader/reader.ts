@@ -143,9 +143,12 @@ export async function findConfinement(ways: readonly Confinement[] = WAYS): Prom
   return 'open';
 }
 
+/** Native code is what most needs to work; an installation may leave it out. */
+const PROBE = "await import('sharp').catch((e) => { if (e.code !== 'ERR_MODULE_NOT_FOUND') throw e; })";
+
 /** Tries it with what reading needs. */
 async function works(way: Confinement): Promise<boolean> {
-  const probe = ['--input-type=module', '--eval', "await import('sharp')"];
+  const probe = ['--input-type=module', '--eval', PROBE];
   const [file = '', ...args] = commandFor(probe, readablePlaces(PROGRAM), way);
   const child = spawn(file, args, { env: {}, stdio: 'ignore', timeout: READ_MS });
   return await new Promise((resolve) => {

@@ -50,6 +50,34 @@ export interface FolderState {
   files: ReadonlyMap<string, string>;
 }
 
+const callTarget = z.object({
+  address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
+  /** As its readers know it: `Telegram (private chat with Anna)`. */
+  label: z.string(),
+});
+
+/** The chat of other people to which a call writes. */
+export type CallTarget = z.infer<typeof callTarget>;
+
+const personQuestion = callTarget.extend({
+  /** Who is asked, as a user id. */
+  userId: z.string(),
+  text: z.string(),
+  /** Who asks, for display. */
+  asker: z.string(),
+});
+
+/** A question to another person, in their private chat. */
+export type PersonQuestion = z.infer<typeof personQuestion>;
+
+/** Longest question to another person, and longest answer, in UTF-16 units. */
+export const MAX_QUESTION_CHARS = 2_000;
+export const MAX_ANSWER_CHARS = 4_000;
+/** Questions that wait for one person at a time. */
+export const MAX_WAITING_QUESTIONS = 3;
+/** The name under which it is stored that a person is never asked (`ChatSettingStore`, by their user id). */
+export const NO_QUESTIONS = 'no_questions';
+
 /** The subject of a request. It is stored with the request, and approving it can run nothing else. */
 export const approvalSubject = z.object({
   /** Key of the call: turn, iteration and index in the answer. */
@@ -67,6 +95,8 @@ export const approvalSubject = z.object({
     .optional(),
   /** SHA-256 over session, call, tool, arguments and the content of the files, or of the whole folder. */
   digest: z.string(),
+  /** The chat of other people to which the call writes. A rule then covers all calls of the tool for this chat. */
+  target: callTarget.optional(),
   /** Digest of the rule that may be stored with the approval; absent = a person must be asked each time. */
   rule: z.string().optional(),
   /** Reason of the request, as a sentence. */
@@ -77,6 +107,12 @@ export const approvalSubject = z.object({
   userId: z.string(),
   address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
   agentId: z.string().optional(),
+  /** Whether others read it where it is asked. */
+  place: z.enum(['private', 'group']).optional(),
+  /** Chats of owners in which it was asked, too, because no one had answered. */
+  alsoAsked: z.array(callTarget.shape.address).optional(),
+  /** Set when it is no request for approval, but a question that the model asks another person. */
+  question: personQuestion.optional(),
   /** Set when it is not about a call: a plan step is waiting to run, or a paused plan to resume. */
   plan: z.object({ id: z.string(), stepId: z.string(), wait: z.enum(['step', 'pause']) }).optional(),
 });
@@ -93,6 +129,8 @@ export interface ApprovalRecord extends ApprovalSubject {
   /** The token that owns the session; undefined for sessions of chats. */
   ownerTokenId?: string | undefined;
   turnId: string;
+  /** Who wrote the message that its turn answers, for display; absent = no person did. */
+  askedBy?: string | undefined;
   state: 'pending' | ApprovalDecision;
   decidedBy?: string | undefined;
   decidedName?: string | undefined;
@@ -104,6 +142,11 @@ export interface ApprovalRecord extends ApprovalSubject {
   /** The private chats that share the session: it may be decided in each of them. */
   surfaces: readonly Address[];
 }
+
+/** In a group, a request has at most this long left while the next message of the person who asked waits for it, in milliseconds. */
+export const GROUP_WAIT_MS = 10 * 60_000;
+/** How many chats of owners one request reaches besides those in which it was asked. */
+export const MAX_ALSO_ASKED = 3;
 
 /** Most requests in a list. */
 export const MAX_LISTED_APPROVALS = 200;
@@ -164,7 +207,12 @@ export interface ApprovalStore extends ApprovalRuleStore {
    * must not change meanwhile: what was shown is what runs.
    */
   asksOther(session: SessionKey, callKey: string): Promise<boolean>;
-  /** Pending requests, oldest first; of one session, or of the sessions that one token created. */
+  /**
+   * Questions to a person, newest first, also those that wait no longer, at most `MAX_WAITING_QUESTIONS` times two; or
+   * those of a session that wait.
+   */
+  questions(of: { userId: string } | { session: SessionKey }): Promise<ApprovalRecord[]>;
+  /** Pending requests without questions, oldest first; of one session, or of the sessions that one token created. */
   pendingApprovals(filter: {
     session?: SessionKey | undefined;
     ownerTokenId?: string | undefined;
@@ -197,7 +245,7 @@ export type Decided =
 
 /** Further details of a decision. */
 export interface DecisionDetail {
-  /** The reason for a denial, for the model; at most `MAX_REASON_CHARS`. */
+  /** The reason for a denial, for the model; at most `MAX_REASON_CHARS`. Of a question, the answer. */
   reason?: string | undefined;
   /** With an approval: the same call runs in this session without a question from now on. */
   always?: boolean | undefined;
@@ -215,6 +263,7 @@ export interface Approvals {
   rules(filter: RuleFilter): Promise<ApprovalRule[]>;
   /** False when there is no such rule among those. */
   removeRule(id: string, filter: RuleFilter): Promise<boolean>;
+  questions: ApprovalStore['questions'];
   /** Pending requests, oldest first. */
   pending(filter: Parameters<ApprovalStore['pendingApprovals']>[0]): Promise<ApprovalRecord[]>;
 }
@@ -279,4 +328,19 @@ export function readButtonValue(
   const [, verb, id = ''] = /^(approve|deny|always):([^]*)$/.exec(value) ?? [];
   if (verb === undefined || !isApprovalId(id)) return undefined;
   return { id, decision: verb === 'deny' ? 'denied' : 'approved', always: verb === 'always' };
+}
+
+/** What a button under a question to a person does: `never` also refuses all later ones. */
+export type QuestionAct = 'answer' | 'refuse' | 'never';
+
+/** The value of a button under a question. */
+export function questionButton(id: string, act: QuestionAct): string {
+  return `ask-${act}:${id}`;
+}
+
+/** The question and act in a button's value; undefined for anything else. */
+export function readQuestionButton(value: string): { id: string; act: QuestionAct } | undefined {
+  const [, act, id = ''] = /^ask-(answer|refuse|never):([^]*)$/.exec(value) ?? [];
+  if (!isApprovalId(id)) return undefined;
+  return act === 'answer' || act === 'refuse' || act === 'never' ? { id, act } : undefined;
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { TextRef, TextTable } from '../texts/say.ts';
 import type { ConfigChange } from '../settings.ts';
+import type { ExecutionMode } from '../isomorphic/plan-types.ts';
 
 /** Ids of profiles, which are also names of folders: none that an object has by itself, or that Windows reserves. */
 export const PROFILE_ID = /^(?!(?:__proto__|constructor|aux|con|nul|prn|com\d|lpt\d)$)[a-z0-9_-]{1,32}$/;
@@ -33,6 +34,7 @@ export const DEFAULT_TOOLS: readonly string[] = [
   'spawn_agent',
   'message',
   'send_file',
+  'ask',
 ];
 
 /** Flags and numbers of a profile; every field has a default. The descriptions are those of docs/configuration.md and of the form. */
@@ -128,6 +130,15 @@ export function planningOf({
 }: Pick<ProfileSettings, 'planning' | 'planningEnabled'>): ProfileSettings['planning'] {
   if (planningEnabled === undefined) return planning;
   return planningEnabled ? 'always' : 'off';
+}
+
+/** When plans are made in a mode: one that runs plans makes `auto` ask at the beginning of each turn whether it needs one. */
+export function planningIn(
+  profile: Pick<ProfileSettings, 'planning' | 'planningEnabled'>,
+  mode: ExecutionMode,
+): ProfileSettings['planning'] {
+  const planning = planningOf(profile);
+  return planning === 'auto' && mode !== 'planner' ? 'always' : planning;
 }
 
 /** A profile's tools with those of planning, unless it has none of its own: then the model cannot ask for a plan. */

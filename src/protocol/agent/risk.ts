@@ -17,10 +17,10 @@ export type ToolRisk = 'safe' | 'caution' | 'dangerous';
 /**
  * Source of text that is not the user's own: public pages (`web`); files and their names, programs' output, memories
  * and other agents (`local`, perhaps private or written by others); members of a group (`group`); authors of forwarded
- * (`forwarded`) and quoted messages (`quoted`); programs that call a webhook (`hook`); MCP servers by name
+ * (`forwarded`) and quoted messages (`quoted`); people whom the model has asked (`person`); programs that call a webhook (`hook`); MCP servers by name
  * (`mcp:notes`), perhaps private, too.
  */
-export type TextSource = 'web' | 'local' | 'group' | 'forwarded' | 'quoted' | 'hook' | McpSource;
+export type TextSource = 'web' | 'local' | 'group' | 'forwarded' | 'quoted' | 'person' | 'hook' | McpSource;
 
 /** The text of one MCP server: results, resources, prompts, and what it says about its tools. */
 export type McpSource = `mcp:${string}`;
@@ -55,7 +55,7 @@ export const UNKNOWN_SOURCES: readonly Source[] = ['local'];
 /** For parsing sources that were stored. */
 export const storedSources = z.array(
   z.union([
-    z.enum(['web', 'local', 'group', 'forwarded', 'quoted', 'hook', 'verified']),
+    z.enum(['web', 'local', 'group', 'forwarded', 'quoted', 'person', 'hook', 'verified']),
     z.templateLiteral(['web:', z.string()]),
     z.templateLiteral(['mcp:', z.string()]),
   ]),
@@ -121,4 +121,4 @@ export function describeSources(sources: readonly Source[], say: Say = inEnglish
   return names.join(say('sources.and'));
 }
 
-const PLAIN_SOURCES = ['local', 'group', 'forwarded', 'quoted', 'hook'] as const;
+const PLAIN_SOURCES = ['local', 'group', 'forwarded', 'quoted', 'person', 'hook'] as const;

@@ -16,6 +16,7 @@ export const SPAWN_TOOL = 'spawn_agent';
 export const NOT_FOR_SUBAGENTS: readonly string[] = [
   SPAWN_TOOL,
   MESSAGE_TOOL,
+  'ask',
   'cron',
   SWITCH_PROFILE,
   PLAN_TOOL,
@@ -110,6 +111,8 @@ export interface SubagentPayload extends AgentKey {
   sources: readonly Source[];
   /** How long it may run after it was spawned, in milliseconds; the store knows when that ends. */
   limitMs: number;
+  /** Of the person whose turn spawned it; absent = English. */
+  language?: string | undefined;
 }
 
 /** The end of a subagent. */
@@ -160,6 +163,8 @@ export interface SubagentStore {
   leftMs(agentId: string): Promise<number>;
   /** Queues a background subagent while fewer than `limit` of its session run; `fence` is that of its turn. */
   start(fence: Fence, payload: SubagentPayload, limit: number, node?: string): Promise<SubagentStart>;
+  /** Marks a background subagent of the session as stopped; false if it has ended. */
+  stop(agent: AgentKey): Promise<boolean>;
   /**
    * Ends a background subagent and accepts its result into its session, in one transaction; `seq` is its message. After
    * a stop the result is not announced, and `seq` is undefined.

@@ -1,5 +1,5 @@
 /** The tool contract: something the model may call, its input, and its result. */
-import type { FolderState, NamedFile } from './approvals.ts';
+import type { FolderState, NamedFile, PersonQuestion } from './approvals.ts';
 import type { EventBody } from '../event.ts';
 import type { Log } from '../log.ts';
 import type { Address, SessionKey } from '../message.ts';
@@ -56,6 +56,9 @@ export interface ToolContext {
   spawn?: Spawn | undefined;
 }
 
+/** Who calls a tool, and where. */
+export type ToolCaller = Pick<ToolContext, 'sessionKey' | 'address' | 'userId' | 'userRole' | 'place'>;
+
 /** What the model reads; the caller clips longer content with a marker. */
 export interface ToolResult {
   content: string;
@@ -98,6 +101,19 @@ export interface Tool<Args = unknown> {
   readonly results: ResultSource;
   /** Where the call has effects. Never throws. */
   reach(args: Args): Reach;
+  /**
+   * Of a tool that can write to other people: whose chat the call writes to, if it is none of the caller's own. A person
+   * approves the first call for each such chat. Throws `StoreError`.
+   */
+  target?(args: Args, caller: ToolCaller): Promise<{ address: Address; label: TextRef } | undefined>;
+  /**
+   * Of a tool whose result is another person's answer: whom the call asks what. The turn waits for it, and `execute` is
+   * not called. Throws `ToolError` for someone who cannot be asked, and `StoreError`.
+   */
+  question?(
+    args: Args,
+    caller: ToolCaller,
+  ): Promise<Omit<PersonQuestion, 'label' | 'asker'> & { label: TextRef }>;
   /**
    * Of a tool that may change files: the words of a call that may name some. The content of those that exist is part of
    * what a person approves. Never throws.

@@ -107,6 +107,8 @@ export function advancePlan(view, event) {
   switch (event.type) {
     case 'plan_completed':
       return inState(view.plan, 'completed');
+    case 'plan_ignored':
+      return inState(view.plan, 'ignored');
     case 'plan_paused':
       return inState(view.plan, 'paused');
     case 'plan_resumed':

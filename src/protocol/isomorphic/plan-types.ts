@@ -34,8 +34,11 @@ export interface PlanStep {
   revision?: string | undefined;
 }
 
-/** `stored`: made with `/plan` and stored, to be changed and run; each of its runs is a separate plan. */
-export type PlanState = 'stored' | 'running' | 'paused' | 'completed' | 'cancelled';
+/**
+ * `stored`: made with `/plan` and stored, to be changed and run; each of its runs is a separate plan. `ignored`: its turn
+ * answered without beginning a step of it.
+ */
+export type PlanState = 'stored' | 'running' | 'paused' | 'completed' | 'cancelled' | 'ignored';
 
 export interface Plan {
   id: string;

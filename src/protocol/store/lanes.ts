@@ -172,6 +172,11 @@ export interface LaneStore {
       questions?: readonly DeliveryPayload[] | undefined;
     },
   ): Promise<void>;
+  /**
+   * Asks for a pending approval in another chat, too, in one statement with the delivery; false if it was asked there
+   * before, or waits no longer.
+   */
+  alsoAsk(approvalId: string, question: DeliveryPayload): Promise<boolean>;
   /** Parks a turn that waits for its caller's tools: state parked, head released until `expiresInMs` have passed. A stopped turn is due at once. */
   parkForCaller(fence: Fence, turn: { turnId: string; expiresInMs: number }): Promise<void>;
   /**

@@ -14,12 +14,16 @@ const LONGEST_PAUSE_MS = 1_000;
 /** Of a server that accepts no writes: it is a standby, or was set so. */
 const READ_ONLY = '25006';
 
-/** Codes of a server that answers but cannot write, and how an operator can fix each (Postgres appendix A, "Error Codes"). */
-const REFUSING_WRITES: Readonly<Record<string, string>> = {
+/** Codes of a server that answers but cannot do the work now, and how an operator can fix each (Postgres appendix A, "Error Codes"). */
+const REFUSALS: Readonly<Record<string, string>> = {
   [READ_ONLY]: 'is read-only: has it become a standby, or was it set so?',
   '53100': 'has a full disk: free some space.',
   '53200': 'is out of memory.',
+  '53300': 'has no connection left: end what holds them, or raise its max_connections.',
   '55P03': 'is locked: does another program hold its tables?',
+  '57P03': 'is starting up, or shutting down.',
+  '40001': 'is too busy: the same rows kept changing.',
+  '40P01': 'is too busy: statements kept waiting for each other.',
   '58030': 'cannot read or write its disk.',
 };
 
@@ -43,12 +47,8 @@ const TRANSIENT = new Set([
   'CONNECT_TIMEOUT',
   '57P01',
   '57P02',
-  '57P03',
-  '53300',
-  '40001',
-  '40P01',
   CANCELLED,
-  ...Object.keys(REFUSING_WRITES),
+  ...Object.keys(REFUSALS),
 ]);
 
 /** Of a server that refuses how it is spoken to: a pooler that does not know a setting of the connection. */
@@ -199,7 +199,7 @@ function unavailable(cause: unknown, server: string | undefined): StoreError {
   const code = errorCode(cause);
   const isLate = cause === undefined || code === CANCELLED;
   const problem =
-    REFUSING_WRITES[code ?? ''] ??
+    REFUSALS[code ?? ''] ??
     (isLate
       ? 'did not answer in time: is a table locked, or the server overloaded?'
       : `cannot be reached${code === undefined ? '' : ` (${code})`}.`);

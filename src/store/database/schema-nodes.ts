@@ -1,5 +1,5 @@
 /** Small tables of what the nodes of a database share, have chosen, or report about themselves. */
-import { bigint, index, integer, jsonb, moment, pgTable, primaryKey, sql, text } from './drizzle.ts';
+import { bigint, bytea, index, integer, jsonb, moment, pgTable, primaryKey, sql, text } from './drizzle.ts';
 import type { NodeStatus } from '../../protocol/operator/nodes.ts';
 import type { McpServerStatus } from '../../protocol/agent/tool.ts';
 import type { TraceAttempt } from '../../protocol/store/traces.ts';
@@ -71,6 +71,24 @@ export const chatSetting = pgTable(
     until: moment('until'),
   },
   (t) => [primaryKey({ columns: [t.chat, t.name] })],
+);
+
+/** Devices of bots that encrypt. The version rises with each change, so that a node notices another's. */
+export const keyStore = pgTable('key_store', {
+  /** `matrix:@parley:example.org DEVICE`. */
+  device: text('device').primaryKey(),
+  version: bigint('version', { mode: 'number' }).notNull(),
+});
+
+/** Their keys, each sealed with a secret that is not in the database. */
+export const keyRecord = pgTable(
+  'key_record',
+  {
+    device: text('device').notNull(),
+    key: text('key').notNull(),
+    value: bytea('value').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.device, t.key] })],
 );
 
 /** What a turn did and when, one element per attempt. */

@@ -301,5 +301,9 @@ export const approval = pgTable(
     index('approval_pending')
       .on(t.lane, t.createdAt)
       .where(sql`state = 'pending'`),
+    // The questions that a person was asked.
+    index('approval_question')
+      .on(sql`(${t.detail} #>> '{question,userId}')`, t.createdAt)
+      .where(sql`${t.detail} ? 'question'`),
   ],
 );

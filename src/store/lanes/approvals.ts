@@ -10,12 +10,13 @@ import {
   MAX_APPROVAL_RULES,
   MAX_LISTED_APPROVALS,
   MAX_LISTED_RULES,
+  MAX_WAITING_QUESTIONS,
 } from '../../protocol/agent/approvals.ts';
 import { FencedError } from '../../protocol/errors.ts';
 import type { Fence, LaneStore } from '../../protocol/store/lanes.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import { addressOf } from '../../protocol/message.ts';
+import { addressOf, type DeliveryPayload } from '../../protocol/message.ts';
 import type { ApprovalDecision } from '../../protocol/store/records.ts';
 import { type Database, type Sql, withoutNulls } from '../database/database.ts';
 import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql.ts';
@@ -23,6 +24,7 @@ import { bumpLane, dueAfter, dueNow, fromNow, holds, liveNode } from './lane-sql
 /** The functions of `LaneStore` for turns that wait for a person. */
 export function createApprovals(database: Database) {
   return {
+    alsoAsk: (id, question) => database.run((sql) => alsoAsk(sql, cleanText(id), question)),
     park: (fence, approval) => database.run((sql, attempt) => park(sql, fence, approval, attempt)),
     decide: (id, decision, decidedBy, { name, reason, always: addsRule = false } = {}) => {
       const by = {
@@ -47,7 +49,9 @@ async function park(
   const [row] = await sql<{ held: boolean }[]>`
     with ${liveNode(sql, undefined)},
     freed as (
-      update lane set owner = null, ${dueAfter(sql, approval.expiresInMs)}
+      -- Due at once if messages wait: who claims the turn lets those of other people go ahead.
+      update lane set owner = null,
+        ${dueAfter(sql, approval.expiresInMs, sql`tail > greatest(head + 1, joined_seq)`)}
       where ${holds(sql, fence)} returning key, stop_seq > head as stopped),
     parked as (update turn set state = 'parked' from freed where id = ${approval.turnId}),
     asked as (
@@ -79,7 +83,25 @@ function questionDeliveries(sql: Sql, { id, questions = [] }: Parameters<LaneSto
       select key, tail, dedupe, payload from bumped join questions on questions.lane = bumped.key)`;
 }
 
-/** Locks the lane before the approval, as a stop does. If the lane is running, the request has expired. */
+/** The list of chats in the request makes a repeat harmless; a decision at the same moment finds the chat in it or prevents it. */
+async function alsoAsk(sql: Sql, id: string, question: DeliveryPayload): Promise<boolean> {
+  const address = addressOf(question.message);
+  const [row] = await sql<{ asked: boolean }[]>`
+    with ${liveNode(sql, undefined)},
+    asked as (
+      update approval set detail = jsonb_set(detail, '{alsoAsked}', coalesce(detail -> 'alsoAsked', '[]') || to_jsonb(${address}::text))
+      where id = ${id} and state = 'pending' and expires_at > now()
+        and not coalesce(detail -> 'alsoAsked', '[]') ? ${address}
+      returning id),
+    bumped as (${bumpLane(sql, sql`(select ${`out:${address}`} as key from asked) source`, id)}),
+    queued as (
+      insert into lane_item (lane, seq, dedupe, payload)
+      select key, tail, ${question.ref}, ${cleanJson(question)}::jsonb from bumped)
+    select exists (select from asked) as asked`;
+  return row?.asked === true;
+}
+
+/** Locks the lane before the approval, as a stop does, and as who settles the turn: whatever runs there meanwhile. */
 async function decide(
   sql: Sql,
   id: string,
@@ -89,14 +111,16 @@ async function decide(
 ): Promise<boolean> {
   const [row] = await sql<{ decided: boolean; mine: boolean | null }[]>`
     with target as (
-      select key from lane where key = (select lane from approval where id = ${id}) and owner is null for update),
+      select key from lane where key = (select lane from approval where id = ${id}) for update),
     decided as (
       update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now(),
         reason = ${by.reason}
       from target
-      where id = ${id} and state = 'pending' and expires_at > now() returning lane, detail),
+      where id = ${id} and state = 'pending' and expires_at > now() returning lane, turn_id, detail),
     ${storedRule(sql, by, decision)}
-    woken as (update lane set ${dueNow(sql)} from decided where key = decided.lane)
+    woken as (
+      update lane set ${dueNow(sql)} from decided join turn on turn.id = decided.turn_id and turn.state = 'parked'
+      where key = decided.lane and lane.owner is null)
     select exists (select 1 from decided) as decided,
       (select state = ${decision} and decided_by = ${by.id} from approval where id = ${id}) as mine`;
   return row?.decided === true || (attempt > 0 && row?.mine === true);
@@ -108,7 +132,9 @@ function storedRule(sql: Sql, by: { id: string; name: string | null; always: boo
   return sql`
     ruled as (
       insert into approval_rule (id, session, digest, tool, args, user_id, created_by, created_name)
-      select ${randomUUID()}, session, detail ->> 'rule', detail ->> 'tool', coalesce(detail -> 'args', 'null'),
+      select ${randomUUID()}, session, detail ->> 'rule', detail ->> 'tool',
+        case when detail ? 'target' then jsonb_build_object('to', detail #>> '{target,address}', 'chat', detail #>> '{target,label}')
+          else coalesce(detail -> 'args', 'null') end,
         detail ->> 'userId', ${by.id}, ${by.name}
       from (select substr(lane, strpos(lane, ':') + 1) as session, detail from decided where detail ->> 'rule' is not null) asked
       where (select count(*) from approval_rule r where r.session = asked.session) < ${MAX_APPROVAL_RULES}
@@ -141,12 +167,22 @@ export function createApprovalStore(database: Database): ApprovalStore {
         const [row] = await sql<{ asks: boolean }[]>`${asksOther(sql, cleanText(session), callKey)}`;
         return row?.asks === true;
       }),
+    questions: (of) =>
+      database.run(async (sql) => {
+        const which =
+          'userId' in of
+            ? sql`a.detail ? 'question' and a.detail #>> '{question,userId}' = ${cleanText(of.userId)}`
+            : sql`a.lane = ${`in:${cleanText(of.session)}`} and a.detail ? 'question' and a.state = 'pending' and a.expires_at > now()`;
+        const rows = await sql<ApprovalRow[]>`
+          ${select(sql)} where ${which} order by a.created_at desc limit ${2 * MAX_WAITING_QUESTIONS}`;
+        return withoutNulls(rows).flatMap(toRecord);
+      }),
     pendingApprovals: ({ session, ownerTokenId, limit }) =>
       database.run(async (sql) => {
         const inSession = session === undefined ? sql`` : sql`and a.lane = ${`in:${cleanText(session)}`}`;
         const ofOwner = ownerTokenId === undefined ? sql`` : sql`and s.owner_token_id = ${ownerTokenId}`;
         const rows = await sql<ApprovalRow[]>`
-          ${select(sql)} where a.state = 'pending' and a.expires_at > now() ${inSession} ${ofOwner}
+          ${select(sql)} where a.state = 'pending' and a.expires_at > now() and not a.detail ? 'question' ${inSession} ${ofOwner}
           order by a.created_at limit ${Math.min(limit, MAX_LISTED_APPROVALS)}`;
         return withoutNulls(rows).flatMap(toRecord);
       }),
@@ -154,19 +190,19 @@ export function createApprovalStore(database: Database): ApprovalStore {
 }
 
 /**
- * Looks at the newest request of the turn at the lane's head. An approved call has begun once its intent or result is in
- * the journal of the turn or its subagent.
+ * Looks at the newest request of each turn of the session that has begun and not ended. An approved call has begun once its
+ * intent or result is in the journal of the turn or its subagent.
  */
 function asksOther(sql: Sql, session: string, callKey: string) {
   return sql`
     with newest as (
-      select a.state, a.detail ->> 'callKey' as call, a.detail -> 'plan' as plan
-      from lane join turn on turn.session = ${session} and turn.lane_seq = lane.head + 1
+      select distinct on (turn.id) a.state, a.detail ->> 'callKey' as call, coalesce(a.detail -> 'plan', a.detail -> 'question') as other
+      from lane join turn on turn.session = ${session} and turn.lane_seq > lane.head and turn.state in ('running', 'parked')
         join approval a on a.turn_id = turn.id
-      where lane.key = ${`in:${session}`} order by a.created_at desc limit 1),
+      where lane.key = ${`in:${session}`} order by turn.id, a.created_at desc),
     parts as (
       select *, regexp_match(call, '^(.*)\\.([0-9]{1,9})\\.([0-9]{1,9})$') as place from newest
-      where state <> 'denied' and plan is null and call <> ${callKey})
+      where state <> 'denied' and other is null and call <> ${callKey})
     select exists (
       select from parts where state = 'pending' or not exists (
         select from context c where c.turn_id = place[1] and c.iteration = place[2]::int and c.part = place[3]::int
@@ -175,7 +211,9 @@ function asksOther(sql: Sql, session: string, callKey: string) {
 
 function select(sql: Sql) {
   return sql`
-    select a.id, substr(a.lane, strpos(a.lane, ':') + 1) as session, a.turn_id as "turnId", a.detail - 'manifest' as detail, a.state, a.decided_by as "decidedBy",
+    select a.id, substr(a.lane, strpos(a.lane, ':') + 1) as session, a.turn_id as "turnId", a.detail - 'manifest' as detail, a.state,
+      (select m.sender_name from message m join turn t on t.session = m.session and t.user_seq = m.seq
+        where t.id = a.turn_id and m.turn_id = t.id) as "askedBy", a.decided_by as "decidedBy",
       a.decided_name as "decidedName", a.reason, a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt",
       (a.decided_by = 'expiry' or (a.state = 'pending' and a.expires_at <= now())) is true as expired,
       s.owner_token_id as "ownerTokenId",

@@ -117,7 +117,8 @@ interface PostRow {
 export function createPosts(database: Database, newSessions: SessionStart = SESSION_START): PostStore {
   return {
     notice: (request) => database.run((sql) => notice(sql, request, newSessions)),
-    post: (request, limit, node) => database.run((sql, attempt) => post(sql, request, limit, node, attempt)),
+    post: (request, limit, node) =>
+      database.run((sql, attempt) => post(sql, request, newSessions, limit, node, attempt)),
   };
 }
 
@@ -147,6 +148,7 @@ async function notice(
 async function post(
   sql: Sql,
   call: PostRequest,
+  { mode, queueMode }: SessionStart,
   limit: number,
   node = '',
   attempt = 0,
@@ -175,8 +177,10 @@ async function post(
       insert into delivery (ref, parts) select ${ref}, '[]' from allowed, sent where sent.n < ${limit}
       on conflict (ref) do nothing returning ref),
     talk as (
-      update session set message_seq = message_seq + 1, updated_at = now()
-      from allowed, first where session.key = allowed.session returning session.key, message_seq),
+      insert into session as s (key, message_seq, mode, queue_mode)
+      select allowed.session, 1, ${mode}, ${queueMode} from allowed, first
+      on conflict (key) do update set message_seq = s.message_seq + 1, updated_at = now()
+      returning key, message_seq),
     said as (
       insert into message (session, seq, turn_id, role, content, attachments)
       select key, message_seq, ${ref}, 'assistant', ${content}, ${files}::jsonb from talk),

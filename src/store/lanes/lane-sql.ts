@@ -43,7 +43,10 @@ export function bumpLane(
   interrupts: Fragment = sql`false`,
   refuses?: Fragment,
 ): Fragment {
-  const isFree = sql`l.owner is null and l.suspect_group = 0 and ${isDue(sql, sql`l.`)}`;
+  // A message may go ahead of a parked turn: who claims that turn decides. No other delay ends with a message.
+  const isParked = sql`(l.owner is null and l.delay_ms is not null and l.caller_seq <= l.head and exists (
+    select from turn where session = substr(l.key, 4) and lane_seq = l.head + 1 and state = 'parked'))`;
+  const isFree = sql`l.owner is null and l.suspect_group = 0 and (${isDue(sql, sql`l.`)} or ${isParked})`;
   const claims = sql`${isFree} and excluded.owner is not null`;
   const unless = refuses === undefined ? sql`` : sql`and not (${refuses})`;
   const belowLimit =
@@ -57,7 +60,8 @@ export function bumpLane(
       owner = case when ${claims} then excluded.owner else l.owner end,
       epoch = case when ${claims} then l.epoch + 1 else l.epoch end,
       claim = case when ${claims} then excluded.claim else l.claim end,
-      delay_ms = case when ${claims} then null else l.delay_ms end,
+      delay_ms = case when ${claims} or ${isParked} then null else l.delay_ms end,
+      wake_at = case when ${isParked} then now() else l.wake_at end,
       waiting = l.waiting and not (${claims}),
       interrupt_seq = case when excluded.interrupt_seq < 0 and l.owner is not null then l.head + 1 else l.interrupt_seq end
       ${belowLimit}
@@ -80,12 +84,12 @@ export function dueNow(sql: Sql): Fragment {
   return sql`wake_at = now(), delay_ms = null`;
 }
 
-/** Assignments that make a lane due after a delay, or at once if its head was stopped. */
-export function dueAfter(sql: Sql, delayMs: number): Fragment {
-  const isStopped = sql`stop_seq > head`;
+/** Assignments that make a lane due after a delay, or at once if its head was stopped or `unless` holds. */
+export function dueAfter(sql: Sql, delayMs: number, unless: Fragment = sql`false`): Fragment {
+  const isDueNow = sql`(stop_seq > head or ${unless})`;
   return sql`
-    wake_at = case when ${isStopped} then now() else ${fromNow(sql, delayMs)} end,
-    delay_ms = case when ${isStopped} then null else ${Math.round(delayMs)}::bigint end`;
+    wake_at = case when ${isDueNow} then now() else ${fromNow(sql, delayMs)} end,
+    delay_ms = case when ${isDueNow} then null else ${Math.round(delayMs)}::bigint end`;
 }
 
 /** The time this many milliseconds from now, by the database's clock. */

@@ -97,8 +97,8 @@ async function outliveOutage(
 }
 
 /**
- * Frees the lanes of dead nodes, and counts a crash against every head that had begun: not against a turn still queued,
- * a head that was waiting, or an election. `alone` uses the size of the group that was claimed, because the others may
+ * Frees the lanes of dead nodes, and counts a crash against every head that had begun: not against a turn still queued or
+ * parked, a head that was waiting, or an election. `alone` uses the size of the group that was claimed, because the others may
  * have finished. Gateways of database version 0033 note a waiting suspect by a negative group. Does nothing for a node
  * whose own lease has ended: a sweep delayed by an outage would count crashes against its own work.
  */
@@ -106,7 +106,7 @@ async function releaseDeadNodes(sql: Sql, by: string): Promise<void> {
   await sql`
     with orphaned as (
       select key, head, class <> 'poll' and not waiting and (class <> 'in' or not exists (
-          select from turn where session = substr(key, 4) and lane_seq = head + 1 and state = 'queued')) as begun,
+          select from turn where session = substr(key, 4) and lane_seq = head + 1 and state in ('queued', 'parked'))) as begun,
         suspect_group = 1 and not exists (
           select from lane other
           where other.owner = lane.owner and suspect_group > 0 and not waiting and other.key <> lane.key) as alone

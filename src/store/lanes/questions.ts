@@ -40,7 +40,7 @@ export function createQuestions(database: Database): QuestionStore {
         const address = addressOf(chat);
         const [row] = await sql<{ session: SessionKey }[]>`
           select t.session from lane l
-            join turn t on t.session = substr(l.key, 4) and t.lane_seq = l.head + 1
+            join turn t on t.session = substr(l.key, 4) and t.lane_seq > l.head
             join delivery d on d.ref = t.id
           where l.class = 'in' and l.tail > l.head and t.state in ('running', 'parked')
             and (t.address = ${address} or starts_with(t.address, ${`${address}:`}))

@@ -9,6 +9,7 @@ import { agentLane, agentPrefix } from '../../protocol/agent/subagents.ts';
 import type { Sql } from '../database/database.ts';
 import { markReset } from './contexts.ts';
 import { bumpLane, dueNow, liveNode } from './lane-sql.ts';
+import { renumber } from './parked.ts';
 import { cardRef } from '../../protocol/agent/plan-store.ts';
 
 /** Reason stored with a plan that a stop cancelled. */
@@ -43,8 +44,9 @@ async function forget(sql: Sql, session: SessionKey, tail: number): Promise<void
 }
 
 /**
- * Stops a session. The owner of a running head sees the mark; a parked head is denied and due at once; the rest of the
- * queue is cancelled here: no answer will follow, and the model does not read those messages.
+ * Stops a session. The owner of a running head sees the mark; a parked turn is denied and ends itself, which changes its
+ * question and its message on screen; the rest of the queue is cancelled here: no answer will follow, and the model does
+ * not read those messages.
  */
 export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean): Promise<StopResult> {
   const key = `in:${session}`;
@@ -54,18 +56,21 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
   if (fresh) await forget(sql, session, lane.tail);
   if (lane.tail === lane.head) return { stopped: false, cancelled: 0, ...agents };
   const running = lane.owner !== null;
-  const parked = !running && (await denyParked(sql, session, lane.head + 1));
-  const head = running || parked ? lane.head : lane.tail;
+  const parked = !running && (await denyParked(sql, session, lane.head + 1, lane.head + 1));
+  const waiting = await parkedToTail(sql, session, running || parked ? lane.head + 1 : lane.head);
+  const last = lane.tail - waiting;
+  const head = running || parked ? lane.head : last;
   // The head that is left to end its turn does nothing more: it need not wait among the suspects.
   await sql`
-    update lane set stop_seq = tail, head = ${head}, suspect_group = 0, ${dueNow(sql)} where key = ${key}`;
+    update lane set stop_seq = ${last}, head = ${head}, suspect_group = 0, ${dueNow(sql)} where key = ${key}`;
   const first = running || parked ? lane.head + 2 : lane.head + 1;
   const cancelled = await sql`
     update lane_item set done_at = now(), error = 'stopped'
-    where lane = ${key} and seq between ${first} and ${lane.tail} and done_at is null returning seq`;
+    where lane = ${key} and seq between ${first} and ${last} and done_at is null returning seq`;
   const turns = await sql<CancelledTurn[]>`
-    update turn set state = 'done', reason = 'stopped', left_out = left_out or retry_of is null, ended_at = now()
-    where session = ${session} and lane_seq between ${first} and ${lane.tail} and state <> 'done'
+    update turn set state = 'done', reason = 'stopped', ended_at = now(),
+      left_out = left_out or (state = 'queued' and retry_of is null)
+    where session = ${session} and lane_seq between ${first} and ${last} and state <> 'done'
     returning id, address, exists (select 1 from delivery where ref = turn.id) as shown`;
   const cards = await endPlans(
     sql,
@@ -74,7 +79,7 @@ export async function stopSession(sql: Sql, session: SessionKey, fresh: boolean)
   );
   for (const turn of turns)
     if (turn.shown || cards.has(turn.id)) await endOnScreen(sql, turn.id, turn.address, 'turn.stopped');
-  return { stopped: running || parked, cancelled: cancelled.length, ...agents };
+  return { stopped: running || parked || waiting > 0, cancelled: cancelled.length, ...agents };
 }
 
 /** Marks the session's background subagents; one that is not running is due at once, so that it ends. */
@@ -102,15 +107,41 @@ export async function endOnScreen(
     insert into lane_item (lane, seq, dedupe, payload) select key, tail, ${id}, ${cleanJson(payload)}::jsonb from bumped`;
 }
 
-/** Denies what the turn at `laneSeq` is waiting for; false if it is not waiting for a person. */
-async function denyParked(sql: Sql, session: SessionKey, laneSeq: number): Promise<boolean> {
-  const [parked] = await sql<{ id: string }[]>`
-    select id from turn where session = ${session} and lane_seq = ${laneSeq} and state = 'parked'`;
-  if (parked === undefined) return false;
+/** Denies what the parked turns in a range are waiting for; false if there are none. */
+async function denyParked(sql: Sql, session: SessionKey, from: number, to: number): Promise<boolean> {
+  const turns = await sql<{ id: string }[]>`
+    select id from turn where session = ${session} and lane_seq between ${from} and ${to} and state = 'parked'`;
+  if (turns.length === 0) return false;
   await sql`
     update approval set state = 'denied', decided_by = 'stop', decided_at = now()
-    where turn_id = ${parked.id} and state = 'pending'`;
+    where turn_id in ${sql(turns.map(({ id }) => id))} and state = 'pending'`;
   return true;
+}
+
+/**
+ * Denies the parked turns behind `after`, and moves them with the messages that joined them behind everything that is
+ * cancelled; returns how many items these are.
+ */
+async function parkedToTail(sql: Sql, session: SessionKey, after: number): Promise<number> {
+  const items = await sql<{ seq: number; parked: boolean; joined: boolean }[]>`
+    select item.seq, turn.state = 'parked' as parked, turn.reason is not distinct from 'joined' as joined
+    from lane_item item join turn on turn.session = ${session} and turn.lane_seq = item.seq
+    where item.lane = ${`in:${session}`} and item.seq > ${after} order by item.seq`;
+  if (!items.some(({ parked }) => parked)) return 0;
+  await denyParked(sql, session, after + 1, items.at(-1)?.seq ?? after);
+  let isParked = false;
+  const waiting: number[] = [];
+  const others: number[] = [];
+  for (const { seq, parked, joined } of items) {
+    isParked = parked || (isParked && joined);
+    (isParked ? waiting : others).push(seq);
+  }
+  await renumber(
+    sql,
+    session,
+    [...others, ...waiting].map((from, nth) => ({ from, to: after + 1 + nth })),
+  );
+  return waiting.length;
 }
 
 /** Moves a dead letter to the tail of its lane, together with its turn. */

@@ -72,6 +72,14 @@ export function createSubagentStore(database: Database): SubagentStore {
           select ${leftMs(sql)} as "leftMs" from lane_item where lane = ${agentLane(agentId)}`;
         return row?.leftMs ?? 0;
       }),
+    stop: ({ agentId, session }) =>
+      database.exists(
+        (sql) => sql`
+          update lane set stop_seq = tail, ${dueNow(sql)}
+          where key = ${agentLane(agentId)} and starts_with(key, ${agentLane(agentPrefix(session))})
+            and tail > head and stop_seq < tail
+          returning key`,
+      ),
     close: (fence, agent, end) => database.run((sql) => close(sql, fence, agent, end)),
     start: (fence, payload, limit, node) =>
       database.transaction((sql, attempt) => start(sql, fence, payload, limit, node, attempt)),

@@ -9,10 +9,11 @@ import { SESSION_START } from '../../protocol/store/records.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { over } from './lane-sql.ts';
+import { renumber, toFront } from './parked.ts';
 import { lockLane } from './stop.ts';
 
-/** Larger than any number in a lane: numbers are moved out of the way in two steps, because they are unique at all times. */
-const ASIDE = 1_000_000_000;
+/** Dropped items are numbered down from 0, far above this. */
+const LOWEST_DROPPED = -1_000_000_000;
 
 /** The `WaitingStore` over a database. */
 export function createWaiting(database: Database): WaitingStore {
@@ -38,9 +39,10 @@ function place(sql: Sql, session: string) {
     from lane where key = ${`in:${session}`})`;
 }
 
-/** The condition that an item is waiting; of `lane_item item` and `place`. */
+/** The condition that an item is waiting; of `lane_item item` and `place`. A parked turn has begun, also behind another. */
 function waits(sql: Sql) {
   return sql`item.lane = place.key and item.done_at is null
+    and not exists (select from turn where id = item.payload ->> 'turnId' and state = 'parked')
     and item.seq > greatest(place.passed, case when place.busy then place.head + 1 else place.head end)`;
 }
 
@@ -110,48 +112,21 @@ async function edit(sql: Sql, { lane, at, session, turnId }: Found, content: str
 /** The item keeps its dedupe key under a number that no lane counts, so that it is not accepted again. */
 async function drop(sql: Sql, { lane, at, session, turnId, tail }: Found): Promise<WaitingChange> {
   const [row] = await sql<{ aside: number }[]>`
-    select least(coalesce(min(seq), 0), 0)::int - 1 as aside from lane_item where lane = ${lane} and seq > ${-ASIDE}`;
+    select least(coalesce(min(seq), 0), 0)::int - 1 as aside from lane_item where lane = ${lane} and seq > ${LOWEST_DROPPED}`;
   const spareSeq = row?.aside ?? -1;
   await sql`
     update lane_item set seq = ${spareSeq}, done_at = now(), error = 'dropped' where lane = ${lane} and seq = ${at}`;
   await sql`
     update turn set lane_seq = ${spareSeq}, state = 'done', reason = 'stopped', left_out = true, ended_at = now()
     where id = ${turnId}`;
-  await shift(sql, { lane, session }, { from: at + 1, to: tail, by: -1 });
+  const later = Array.from({ length: tail - at }, (_, nth) => ({ from: at + 1 + nth, to: at + nth }));
+  await renumber(sql, session, later);
   await sql`update lane set tail = tail - 1 where key = ${lane}`;
   return 'changed';
 }
 
-async function sendNow(
-  sql: Sql,
-  { lane, at, session, turnId, first, busy, head }: Found,
-): Promise<WaitingChange> {
-  if (at > first) {
-    await sql`update lane_item set seq = ${-2 * ASIDE} where lane = ${lane} and seq = ${at}`;
-    await shift(sql, { lane, session }, { from: first, to: at - 1, by: 1 });
-    await sql`update lane_item set seq = ${first} where lane = ${lane} and seq = ${-2 * ASIDE}`;
-    await sql`update context set lane_seq = ${first} where turn_id = ${turnId}`;
-    await sql`update turn set lane_seq = ${first} where id = ${turnId}`;
-  }
+async function sendNow(sql: Sql, { lane, at, session, first, busy, head }: Found): Promise<WaitingChange> {
+  if (at > first) await renumber(sql, session, toFront(first, at));
   if (busy) await sql`update lane set interrupt_seq = ${head + 1} where key = ${lane} and owner is not null`;
   return 'changed';
-}
-
-/** Moves the items in a range, and their turns, by one. */
-async function shift(
-  sql: Sql,
-  { lane, session }: { lane: string; session: string },
-  { from, to, by }: { from: number; to: number; by: 1 | -1 },
-): Promise<void> {
-  await sql`update lane_item set seq = -seq - ${ASIDE} where lane = ${lane} and seq between ${from} and ${to}`;
-  await sql`
-    update lane_item set seq = -seq - ${ASIDE} + ${by}
-    where lane = ${lane} and seq between ${-to - ASIDE} and ${-from - ASIDE}`;
-  // A turn that is asked again, or replayed, has a journal before it begins.
-  await sql`
-    update context c set lane_seq = c.lane_seq + ${by} from turn t
-    where t.session = ${session} and t.lane_seq between ${from} and ${to} and t.state = 'queued' and c.turn_id = t.id`;
-  await sql`
-    update turn set lane_seq = lane_seq + ${by}
-    where session = ${session} and lane_seq between ${from} and ${to} and state = 'queued'`;
 }

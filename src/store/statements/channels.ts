@@ -7,9 +7,11 @@ import {
   type UpdateStore,
 } from '../../protocol/receive.ts';
 import { cleanJson } from '../../lib/json/json.ts';
-import { type Database, readClock, withoutNulls } from '../database/database.ts';
-import type { Address } from '../../protocol/message.ts';
-import type { ChatSettingStore } from '../../protocol/channel.ts';
+import { cleanText } from '../../lib/text.ts';
+import { type Database, readClock, type Sql, withoutNulls } from '../database/database.ts';
+import { type Address, addressOf, isAddress, parseAddress } from '../../protocol/message.ts';
+import { type Contact, type ContactStore, MAX_CONTACTS_FOUND } from '../../protocol/delivery.ts';
+import type { ChatSettingStore, KeyStore } from '../../protocol/channel.ts';
 
 interface ConnectionRow {
   session?: string;
@@ -148,6 +150,101 @@ export function createChatSettings(database: Database): ChatSettingStore {
           on conflict (chat, name) do update set value = excluded.value, until = excluded.until`;
         // Temporary settings are stored for many threads: expired ones are deleted with the next one.
         if (forMs !== undefined) await sql`delete from chat_setting where until <= now()`;
+      }),
+  };
+}
+
+/** Under this name a chat's row has its `Contact` as JSON. */
+const CONTACT = 'contact';
+
+/** The `ContactStore` over a database. */
+export function createContacts(database: Database): ContactStore {
+  return {
+    noteContact: (contact) =>
+      database.write(
+        (sql) => sql`
+          insert into chat_setting as kept (chat, name, value)
+          values (${chatOf(contact.address)}, ${CONTACT}, ${cleanJson(contact)})
+          on conflict (chat, name) do update set value = excluded.value where kept.value <> excluded.value`,
+      ),
+    contact: (id) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ contact: Contact }[]>`
+          with ${book(sql)}
+          select contact from book where chat = ${chatOf(cleanText(id))} or contact ->> 'userId' = ${cleanText(id)}
+          order by chat <> ${chatOf(cleanText(id))}, chat limit 1`;
+        return row?.contact;
+      }),
+    contacts: (name) =>
+      database.run(async (sql) => {
+        const word = name === undefined ? null : cleanText(name).trim().toLowerCase();
+        const rows = await sql<{ contact: Contact }[]>`
+          with ${book(sql)},
+          matching as (
+            select contact, called, chat, ${word}::text is null or called = ${word} as whole from book
+            where called <> '' and (${word}::text is null or strpos(' ' || called || ' ', ' ' || ${word} || ' ') > 0))
+          select contact from matching where whole or not exists (select from matching where whole)
+          order by called, chat limit ${MAX_CONTACTS_FOUND}`;
+        return rows.map(({ contact }) => contact);
+      }),
+  };
+}
+
+/** CTE: all contacts, each with its name in lower case. */
+function book(sql: Sql) {
+  return sql`
+    book as materialized (
+      select chat, contact, lower(coalesce(contact ->> 'name', '')) as called
+      from (select chat, value::jsonb as contact from chat_setting where name = ${CONTACT}) rows)`;
+}
+
+/** The address of the chat without its thread; another text as it is. */
+function chatOf(address: string): string {
+  if (!isAddress(address)) return address;
+  const { channel, chatId } = parseAddress(address);
+  return addressOf({ channel, chatId });
+}
+
+/** The `KeyStore` over a database. */
+export function createKeys(database: Database): KeyStore {
+  return {
+    version: (device) =>
+      database.run(async (sql) => {
+        const [row] = await sql<{ version: number }[]>`
+          select version::float8 as version from key_store where device = ${device}`;
+        return row?.version ?? 0;
+      }),
+    records: (device) =>
+      database.run(async (sql) => {
+        // One statement, so that the records belong to the version.
+        const rows = await sql<{ version: number; key: string | null; value: Uint8Array }[]>`
+          select s.version::float8 as version, r.key, r.value
+          from key_store s left join key_record r on r.device = s.device where s.device = ${device}`;
+        const records = rows.flatMap(({ key, value }): [string, Uint8Array][] =>
+          key === null ? [] : [[key, value]],
+        );
+        return { version: rows[0]?.version ?? 0, records: new Map(records) };
+      }),
+    changeKeys: (device, version, changes) =>
+      database.run(async (sql) => {
+        const all = [...changes].map(([key, value]) => [key, value && Buffer.from(value).toString('base64')]);
+        const rows = await sql`
+          with fence as (
+            insert into key_store as kept (device, version)
+            select ${device}, 1 where ${version} = 0 or exists (select from key_store where device = ${device})
+            on conflict (device) do update set version = kept.version + 1 where kept.version = ${version}
+            returning device),
+          change as materialized (
+            select f.device, c ->> 0 as key, decode(c ->> 1, 'base64') as value
+            from fence f, json_array_elements(${JSON.stringify(all)}::json) c),
+          removed as (
+            delete from key_record r using change c
+            where r.device = c.device and r.key = c.key and c.value is null),
+          stored as (
+            insert into key_record (device, key, value) select * from change where value is not null
+            on conflict (device, key) do update set value = excluded.value)
+          select from fence`;
+        return rows.length > 0;
       }),
   };
 }

@@ -162,6 +162,9 @@ async function forget(
   await sql`delete from stored_response where ${answered(sql, person)}`;
   const chats = privateChat === undefined ? [] : [addressOf({ channel, chatId: privateChat })];
   for (const chat of [user, ...sessions, ...chats]) await sql`delete from chat_setting where chat = ${chat}`;
+  await sql`
+    delete from chat_setting
+    where name = 'contact' and case when name = 'contact' then value::jsonb ->> 'userId' end = ${user}`;
   for (const key of sessions) {
     await sql`update usage set session = null, turn_id = null where session = ${key}`;
     await sql`

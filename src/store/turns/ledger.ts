@@ -41,7 +41,7 @@ export function createLedger(
         ? accept(request)
         : acceptRetry(database, { ...request, retryOf: request.retryOf }, newSessions),
     openTurn: (fence, turnId, historyLimit, userId) =>
-      database.run((sql) => openTurn(sql, fence, turnId, historyLimit, userId)),
+      openTurn(database, fence, turnId, historyLimit, userId),
     ...createJournal(database),
     callerResults: (results) => database.transaction((sql) => callerResults(sql, results)),
     ...createPlanSteps(database),
@@ -115,13 +115,13 @@ async function newestFrom(sql: Sql, lane: string, senderId: string): ReturnType<
 
 async function queue(sql: Sql, lane: string): ReturnType<SessionStore['queue']> {
   const [row] = await sql<{ busy: boolean; waiting: number }[]>`
-    with busy_lane as (
-      select *, owner is not null or exists (
-        select from lane_item join turn on turn.id = lane_item.payload ->> 'turnId'
-        where lane_item.lane = key and lane_item.seq = head + 1 and turn.state = 'parked') as busy
-      from lane where key = ${lane} and tail > head)
-    select busy, greatest(tail - greatest(${over(sql)}, case when busy then head + 1 else head end), 0)::int as waiting
-    from busy_lane`;
+    with pending as (
+      select item.seq, turn.state from lane_item item join turn on turn.id = item.payload ->> 'turnId'
+      where item.lane = ${lane} and item.seq > (select head from lane where key = ${lane}) and item.done_at is null)
+    select owner is not null or exists (select from pending where seq = head + 1 and state = 'parked') as busy,
+      (select count(*)::int from pending
+        where state <> 'parked' and seq > greatest(${over(sql)}, case when owner is null then head else head + 1 end)) as waiting
+    from lane where key = ${lane} and tail > head`;
   return row ?? { busy: false, waiting: 0 };
 }
 

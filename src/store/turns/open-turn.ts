@@ -13,9 +13,10 @@ import {
   type TurnApproval,
 } from '../../protocol/store/records.ts';
 import { packed, type PackedRecords, recap, unpacked } from '../lanes/contexts.ts';
-import type { Fragment, Sql } from '../database/database.ts';
+import type { Database, Fragment, Sql } from '../database/database.ts';
 import { sessionOfLane } from '../lanes/journal.ts';
 import { heldLane } from '../lanes/lane-sql.ts';
+import { settleParked } from '../lanes/parked.ts';
 import { otherSurfaces } from '../statements/surfaces.ts';
 import { type SessionJson, sessionOfJson } from '../tables/sessions.ts';
 
@@ -57,18 +58,45 @@ interface OpenedRow extends TurnContextRow {
   plan: Plan | null;
 }
 
+/** What `openTurn` reads. */
+interface TurnReading {
+  turnId: string;
+  /** Maximum number of rows of earlier turns. */
+  limit: number;
+  userId: string | undefined;
+  /** It was parked, and its wait is over. */
+  settled: boolean;
+}
+
 /**
- * `Ledger.openTurn`, one round trip. History is read by index from the newest turn backwards, up to the last summary or
- * `/new`. An undecided approval is denied. The commit waits for the disk: after a crash of the embedded database the next
- * start must know that this turn had begun.
+ * `Ledger.openTurn`, one round trip. A turn that still waits for a person is left to whoever claims it next, like one whose
+ * lane has moved on.
  */
 export async function openTurn(
-  sql: Sql,
+  database: Database,
   fence: Fence,
   turnId: string,
   limit: number,
-  userId = '',
+  userId?: string,
 ): Promise<OpenedTurn> {
+  const read = (settled: boolean) =>
+    database.run((sql) => readTurn(sql, fence, { turnId, limit, userId, settled }));
+  const settle = () => database.transaction((sql, attempt) => settleParked(sql, fence, turnId, attempt));
+  const opened = (await read(false)) ?? ((await settle()) ? await read(true) : undefined);
+  if (opened === undefined) throw new FencedError(fence.lane);
+  return opened;
+}
+
+/**
+ * One round trip. History is read by index from the newest turn backwards, up to the last summary or `/new`. Undefined for
+ * a parked turn, unless it is `settled`. The commit waits for the disk: after a crash of the embedded database the next
+ * start must know that this turn had begun.
+ */
+async function readTurn(
+  sql: Sql,
+  fence: Fence,
+  { turnId, limit, userId = '', settled }: TurnReading,
+): Promise<OpenedTurn | undefined> {
   const key = sessionOfLane(fence);
   const place: TurnPlace = {
     session: sql`${key}`,
@@ -82,10 +110,9 @@ export async function openTurn(
   };
   const [row] = await sql<OpenedRow[]>`
     with ${heldLane(sql, fence)},
-    begun as (update turn set state = 'running' from held where id = ${turnId} returning address, created_at, retry_of),
-    expired as (
-      update approval set state = 'denied', decided_by = 'expiry', decided_at = now() from held
-      where turn_id = ${turnId} and state = 'pending'),
+    begun as (
+      update turn set state = 'running' from held
+      where id = ${turnId} and (${settled} or state <> 'parked') returning address, created_at, retry_of),
     talk as (select * from session where key = ${key}),
     ${past(sql, place)}
     select ${turnContextColumns(sql, place)}, begun.address, begun.retry_of as "askedAgain",
@@ -104,7 +131,7 @@ export async function openTurn(
           limit ${MAX_TURN_APPROVALS}) asked) as approvals,
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan
     from begun, talk`;
-  if (row === undefined) throw new FencedError(fence.lane);
+  if (row === undefined) return undefined;
   const { address, afterMs, approvals, planned, unanswered, interrupted, askedAgain } = row;
   const result: OpenedTurn = {
     ...turnContextOf(row),

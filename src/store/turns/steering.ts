@@ -35,6 +35,9 @@ async function waitingBehind(sql: Sql, fence: Fence, limit: number): Promise<Wai
       select lane_item.seq, lane_item.payload from held, talk, lane_item
       where talk.queue_mode in ('steer', 'collect') and held.stop_seq <= held.head
         and lane_item.lane = held.key and lane_item.seq > greatest(held.passed, ${fence.seq}) and lane_item.done_at is null
+        -- A parked turn does not join another, and what follows it cannot pass it: it gets its own turn.
+        and not exists (select from turn parked where parked.session = ${session} and parked.state = 'parked'
+          and parked.lane_seq > ${fence.seq} and parked.lane_seq <= lane_item.seq)
       order by lane_item.seq limit ${limit})
     select exists (select from held) as held, coalesce((select queue_mode from talk), 'queue') as mode,
       coalesce((select ${ms(sql`created_at`)} from newest), 0) as "quietMs",

@@ -28,7 +28,7 @@ function callOf(step: ScriptStep, reply = new Reply()): ModelCall {
     provider: new ScriptedProvider(step),
     msgId: 'm1',
     reply,
-    limits: { firstChunkMs: 60_000, queuedMs: 60_000, chunkMs: 60_000 },
+    limits: { firstChunkMs: 60_000, slowMs: 60_000, queuedMs: 60_000, chunkMs: 60_000 },
     signal: new AbortController().signal,
     begun: false,
   };

@@ -27,6 +27,32 @@ const resultsIn = ({ requests }: ScriptedProvider): string[] =>
   (requests.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
 
 describeStore('a plan that the model asks for', (databases) => {
+  it('ends as ignored when the answer comes without a step of it, which the next plan says', async () => {
+    const store = await databases.open();
+    const script = [asksForPlan, says(ANALYSIS), says(PLAN), says('Buy some.')];
+    const provider = new ScriptedProvider(...script, ...script);
+    const scenario = await openScenario(databases, { store, provider, tools: tools(store), profile: auto });
+    await scenario.ask('Please bake');
+    expect(only(scenario.events, 'plan_completed', 'plan_ignored', 'plan_cancelled')).toEqual([
+      { type: 'plan_ignored' },
+    ]);
+    expect((await store.plans.latestPlan('telegram:42'))?.plan.state).toBe('ignored');
+    await scenario.ask('Please bake again');
+    expect(resultsIn(provider).at(-1)).toBe(
+      'The plan is made. Its steps:\n1. Look around\n2. Knead\n3. Bake\n\n' +
+        'The plan before this one was not followed: you answered without beginning one of its 3 steps.',
+    );
+  });
+
+  it('costs a simple question in agentic mode one call, which says that none is needed', async () => {
+    const store = await databases.open();
+    const provider = new ScriptedProvider(says('DIRECT'), says('Four.'));
+    const scenario = await openScenario(databases, { store, provider, tools: tools(store), profile: auto });
+    await scenario.ask('What is two and two?', {}, { mode: 'agentic' });
+    expect(scenario.shown()).toContain('Four.');
+    expect(provider.requests).toHaveLength(2);
+  });
+
   it('costs a simple question no extra call, and its tools come with the profile (N-15)', async () => {
     const store = await databases.open();
     const provider = new ScriptedProvider(says('Four.'));
@@ -59,11 +85,10 @@ describeStore('a plan that the model asks for', (databases) => {
     });
   });
 
-  it('is executed step by step in agentic mode, and its report is the next answer (S-02)', async () => {
+  it('is made without being asked for in agentic mode, and executed step by step (S-02)', async () => {
     const store = await databases.open();
     const steps = [asks([{ name: 'list_dir', args: { path: '.' } }]), says('Kneaded.'), says('Baked.')];
     const provider = new ScriptedProvider(
-      asksForPlan,
       says(ANALYSIS),
       says('Steps\n1. [SELF] Knead\n2. [SELF] Bake'),
       ...steps,

@@ -142,8 +142,11 @@ describeStore('a subagent whose process dies', (databases) => {
         const spent =
           await store.sql`select id from usage where turn_id = ${run.turnId} and purpose = 'subagent'`;
         const [lane] = await store.sql`select head, tail from lane where key = ${`agent:${run.agentId}`}`;
+        const cards = [...run.first.cards, ...run.second.cards];
         const found = [
           !run.died && 'did not die',
+          cards[0] !== `${run.agentId} working` && 'showed no card',
+          cards.at(-1) !== `${run.agentId} finished` && `left a card that says ${cards.at(-1)}`,
           messages.filter(({ content }) => content === 'Told.').length !== 1 && 'nobody was told',
           told.length !== 1 && `announced ${told.length} times`,
           messages.filter(({ content }) => content === 'I ask.\n\nAsked.').length !== 1 &&

@@ -105,6 +105,22 @@ describeStore('a turn that fails or is stopped', (databases) => {
     expect(provider.hungUp).toBe(3);
   });
 
+  it('tells the user once, while it waits, that the model has not begun to answer', async () => {
+    const provider = new ScriptedProvider(fallsSilent());
+    const limits = { slowMs: 5, firstChunkMs: 2_000 };
+    const scenario = await openScenario(databases, { provider, owners, limits });
+    const { head } = await scenario.say('Hi');
+    const stop = new AbortController();
+    const running = scenario.run(head, stop.signal);
+    const notices = () => scenario.events.filter((event) => event.type === 'notice');
+    await expect
+      .poll(notices)
+      .toMatchObject([{ code: 'model_slow', text: expect.stringContaining('2 seconds') }]);
+    stop.abort(new LaneAbort('stopped'));
+    await running;
+    expect(notices()).toHaveLength(1);
+  });
+
   it('shortens an overflowing prompt once, and gives up the second time (B-11)', async () => {
     const long = 'x'.repeat(7_500);
     const provider = new ScriptedProvider(says('1'), says('2'), fails(overflow), says('3'));

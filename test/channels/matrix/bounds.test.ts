@@ -2,11 +2,14 @@
 import type { BlockContent, Root } from 'mdast';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { MatrixClient } from '../../../channels/matrix/client.ts';
+import { Encryption } from '../../../channels/matrix/encryption/encryption.ts';
 import { MAX_BUTTONS } from '../../../channels/matrix/content.ts';
 import { MAX_NAMES, MAX_ROOMS, Replacements, Rooms } from '../../../channels/matrix/rooms.ts';
 import { ROOMS_AT_ONCE } from '../../../channels/matrix/receiving.ts';
 import { MAX_DEPTH, render } from '../../../channels/matrix/render.ts';
 import { MAX_KNOWN, Sending } from '../../../channels/matrix/sending.ts';
+import { silentLog } from '../../database.ts';
+import { MemoryKeys } from '../../fakes/stores/keys.ts';
 import { readHtml } from '../../fakes/matrix/html.ts';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
 import { ACCEPTED } from '../../fakes/gateway/channel-setup.ts';
@@ -46,7 +49,15 @@ it('requests the members and the name again only for those requested longest ago
 it('forgets the events it has sent, the oldest first', async () => {
   const { calls, client } = counting((path) => (path.includes('/send/') ? { event_id: '$one' } : {}));
   const replacements = new Replacements(client, () => 0);
-  const sending = new Sending(client, replacements, () => 0);
+  const monotonicMs = () => 0;
+  const encryption = new Encryption({
+    client,
+    keys: new MemoryKeys(),
+    token: 'x',
+    log: silentLog,
+    monotonicMs,
+  });
+  const sending = new Sending(client, replacements, encryption, monotonicMs);
   const place = { channel: 'matrix', chatId: '!garden' };
   const content = { msgtype: 'm.text', body: 'x', 'm.mentions': {} };
   for (let n = 0; n <= MAX_KNOWN; n += 1) await sending.send(place, content, `nonce ${n}`);

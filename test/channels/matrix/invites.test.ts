@@ -88,22 +88,3 @@ it('notifies the gateway when it was removed from a room', async () => {
     WAIT,
   );
 });
-
-it('says once in an encrypted room that it cannot read there, even across a restart', async () => {
-  const room = setup.server.rooms.room(person('Ada'));
-  const encrypted = {
-    type: 'm.room.encrypted',
-    sender: person('Ada').id,
-    content: { algorithm: 'm.megolm.v1.aes-sha2' },
-  };
-  setup.server.rooms.add(room, encrypted);
-  setup.server.rooms.add(room, encrypted);
-  await vi.waitFor(() => expect(setup.server.screen(room).join()).toContain('This room is encrypted'), WAIT);
-  await setup.channel.stop();
-  setup.replace();
-  await setup.start();
-  setup.server.rooms.add(room, encrypted);
-  setup.server.says(room, 'readable', person('Ada'));
-  await vi.waitFor(() => expect(setup.contents).toEqual(['readable']), WAIT);
-  expect(setup.server.screen(room)).toHaveLength(1);
-});

@@ -80,6 +80,8 @@ export class TurnScenario {
   /** `open`, `settle`, `finish` and `turn_ended`, in the order they happened. */
   readonly order: string[] = [];
   readonly opened: LiveTurnStart[] = [];
+  /** What the cards of background subagents said, in order. */
+  readonly cards: string[] = [];
   readonly textsSoFar: (string | undefined)[] = [];
   readonly logLines: string[] = [];
   /** Heads of subagents that turns moved to the background. */
@@ -198,6 +200,9 @@ export class TurnScenario {
             this.opened.push(start);
             return { settle: async () => (this.order.push('settle'), undefined), shownOn: () => [] };
           },
+          announceAgent: async ({ agentId }) => void this.cards.push(`${agentId} working`),
+          followAgent: () => ({ release: async () => undefined }),
+          endAgent: async ({ agentId }, end) => void this.cards.push(`${agentId} ${end}`),
         },
         post: async () => ({ kind: 'foreign' }),
         mirrorQuestion: async () => undefined,
@@ -206,7 +211,9 @@ export class TurnScenario {
       background: {
         claimingNode: () => this.node,
         runHeads: ({ heads }) => void this.background.push(...heads),
+        sweepSoon: () => undefined,
       },
+      ownerChats: async () => [],
       isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,

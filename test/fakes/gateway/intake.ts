@@ -8,6 +8,7 @@ import type {
   IntakeOptions,
   StatusReports,
 } from '../../../src/intake/context.ts';
+import { createNoteContact } from '../../../src/intake/surfaces/find-chat.ts';
 import { ThreadTalk } from '../../../src/intake/thread-talk.ts';
 import { limitsRule } from '../../../src/intake/limits.ts';
 import { silentLog, type TestStore } from '../../database.ts';
@@ -64,6 +65,7 @@ export function intakeContext(store: TestStore, change: Partial<IntakeContext> =
     linking: partial(),
     openThread: async () => undefined,
     threads: new ThreadTalk(options),
+    noteContact: createNoteContact(store.contacts, options.monotonicNow),
     approvals: createApprovals(store.approvals, store.lanes, options.bus, silentLog),
     checkTokenBudget: async () => undefined,
     ...change,

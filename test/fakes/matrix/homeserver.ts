@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { BucketLimit } from './bucket.ts';
 import { Limits } from './limits.ts';
 import { readHtml } from './html.ts';
+import { KeyServer } from './key-server.ts';
 import { type FakeEvent, type FakePerson, type FakeRoom, Refusal, relationOf, Rooms } from './rooms.ts';
 import { ROUTES } from './routes.ts';
 import { syncAnswer } from './syncing.ts';
@@ -51,12 +52,15 @@ export interface ShownMessage {
 
 export class FakeHomeserver {
   readonly rooms: Rooms;
+  readonly keys: KeyServer;
   readonly limits: Limits;
   readonly failures: Failure[] = [];
   readonly downloadFailures: ('cut' | number)[] = [];
   /** Method and path of each call. */
   readonly calls: string[] = [];
   readonly typed: string[] = [];
+  /** Everything that the homeserver has read in bodies and addresses. */
+  readonly traffic: string[] = [];
   /** Syncs that are held open, and the newest position that a sync has started from. */
   syncing = 0;
   confirmed = 0;
@@ -75,6 +79,7 @@ export class FakeHomeserver {
   private constructor({ limits = false, now = Date.now }: HomeserverOptions) {
     this.limits = new Limits(limits, now);
     this.rooms = new Rooms(now, () => this.wake());
+    this.keys = new KeyServer(() => this.rooms.tick());
   }
 
   static async open(options: HomeserverOptions = {}): Promise<FakeHomeserver> {
@@ -197,6 +202,7 @@ export class FakeHomeserver {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.root);
     const bytes = await buffer(request);
+    this.traffic.push(decodeURIComponent(request.url ?? ''), bytes.toString('latin1'));
     this.calls.push(`${request.method} ${decodeURIComponent(url.pathname)}`);
     const at = this.failures.findIndex(({ match }) => match.test(url.pathname));
     const failure = at === -1 ? undefined : this.failures.splice(at, 1)[0];
@@ -233,6 +239,7 @@ export class FakeHomeserver {
       const contentType = request.headers['content-type'] ?? '';
       return route.answer({
         rooms: this.rooms,
+        keys: this.keys,
         parts: match.slice(1).flatMap((part) => (part === undefined ? [] : decodeURIComponent(part))),
         query: url.searchParams,
         body: contentType === 'application/json' ? JSON.parse(bytes.toString('utf8')) : undefined,
@@ -254,7 +261,7 @@ export class FakeHomeserver {
     try {
       for (;;) {
         const changed = this.#changed.promise;
-        const { answer, isNew } = syncAnswer(this.rooms, query);
+        const { answer, isNew } = syncAnswer(this.rooms, this.keys, query);
         const left = end - performance.now();
         if (isNew || since === null || left <= 0 || request.socket.destroyed || !this.#server.listening) {
           send(response, 200, answer);

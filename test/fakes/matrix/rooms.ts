@@ -55,6 +55,8 @@ export class Refusal extends Error {
 const MAX_EVENT_BYTES = 65_536;
 const OVERHEAD_BYTES = 3_000;
 export const SERVER = 'fake.test:8448';
+/** The device of the bot's token. */
+export const DEVICE = 'FAKEDEVICE';
 
 export class Rooms {
   readonly bot: FakePerson = { id: `@parley:${SERVER}`, name: 'Parley' };
@@ -69,6 +71,13 @@ export class Rooms {
   readonly #now: () => number;
   readonly #changed: () => void;
   #ids = 0;
+
+  /** Something but an event is new. */
+  tick(): number {
+    this.position += 1;
+    this.#changed();
+    return this.position;
+  }
 
   constructor(now: () => number, changed: () => void) {
     this.#now = now;
@@ -139,6 +148,12 @@ export class Rooms {
     return fresh;
   }
 
+  /** Someone switches encryption on in a room (`m.room.encryption`). */
+  encrypt(room: FakeRoom, by: FakePerson): FakeEvent {
+    const content = { algorithm: 'm.megolm.v1.aes-sha2' };
+    return this.add(room, { type: 'm.room.encryption', sender: by.id, state_key: '', content });
+  }
+
   /** Changes someone's membership. */
   member(room: FakeRoom, person: FakePerson, membership: string, by = person, more: object = {}): FakeEvent {
     const content = { membership, displayname: person.name, ...more };
@@ -163,7 +178,7 @@ export class Rooms {
   ): FakeEvent {
     const { ts, ...event } = given;
     checkSize(given);
-    checkRelation(room, given.content);
+    checkRelation(room, given);
     const key = `${given.type} ${given.state_key ?? ''}`;
     const before = given.state_key === undefined ? undefined : room.state.get(key);
     this.position += 1;
@@ -241,11 +256,13 @@ export function relationOf(content: Record<string, unknown>): Record<string, unk
 }
 
 /** No thread begins at an event that relates to another, and an edit needs its new content ("Validation"). */
-function checkRelation(room: FakeRoom, content: Record<string, unknown>): void {
+function checkRelation(room: FakeRoom, { type, content }: Pick<FakeEvent, 'type' | 'content'>): void {
   const { rel_type: kind, event_id: target } = relationOf(content);
   if (kind === undefined) return;
   const about = room.events.find(({ event_id }) => event_id === target);
   if (kind === 'm.thread' && (about === undefined || relationOf(about.content)['rel_type'] !== undefined))
     throw new Refusal(400, 'M_UNKNOWN');
-  if (kind === 'm.replace' && content['m.new_content'] === undefined) throw new Refusal(400, 'M_BAD_JSON');
+  // What an encrypted edit contains, the homeserver cannot see.
+  if (kind === 'm.replace' && type !== 'm.room.encrypted' && content['m.new_content'] === undefined)
+    throw new Refusal(400, 'M_BAD_JSON');
 }

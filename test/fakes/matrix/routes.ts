@@ -1,8 +1,10 @@
 /** The client-server API of the fake homeserver, as far as bots use it: each route with what it refuses. */
 import { z } from 'zod';
 import { readHtml } from './html.ts';
+import type { KeyServer } from './key-server.ts';
 import {
   checkSize,
+  DEVICE,
   type FakeEvent,
   type FakeRoom,
   Refusal,
@@ -13,6 +15,7 @@ import {
 
 export interface ApiCall {
   rooms: Rooms;
+  keys: KeyServer;
   /** Parts of the path, unescaped. */
   parts: readonly string[];
   query: URLSearchParams;
@@ -49,6 +52,16 @@ const Shown = z.object({
   filename: z.string().optional(),
 });
 
+/** Nothing but what a relation says is in clear ("m.megolm.v1.aes-sha2"). */
+const Encrypted = z.strictObject({
+  algorithm: z.literal('m.megolm.v1.aes-sha2'),
+  ciphertext: z.string(),
+  session_id: z.string(),
+  sender_key: z.string().optional(),
+  device_id: z.string().optional(),
+  'm.relates_to': z.record(z.string(), z.unknown()).optional(),
+});
+
 const Reaction = z.strictObject({
   'm.relates_to': z.strictObject({
     rel_type: z.literal('m.annotation'),
@@ -61,7 +74,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: new RegExp(`${V3}/account/whoami$`),
-    answer: ({ rooms }) => ({ user_id: rooms.bot.id, device_id: 'FAKEDEVICE', is_guest: false }),
+    answer: ({ rooms }) => ({ user_id: rooms.bot.id, device_id: DEVICE, is_guest: false }),
   },
   {
     method: 'GET',
@@ -101,6 +114,58 @@ export const ROUTES: readonly Route[] = [
           throw new Refusal(400, 'M_DUPLICATE_ANNOTATION');
         return call.rooms.add(room, { type: 'm.reaction', sender: call.rooms.bot.id, content });
       });
+    },
+  },
+  {
+    method: 'PUT',
+    path: new RegExp(`${V3}/rooms/([^/]+)/send/m\\.room\\.encrypted/([^/]+)$`),
+    limit: 'send',
+    answer(call) {
+      const [roomId = '', transaction = ''] = call.parts;
+      const room = roomOf(call.rooms, roomId);
+      if (room.closed === true) throw new Refusal(403, 'M_FORBIDDEN');
+      const content = Encrypted.parse(call.body);
+      return once(call, `${roomId} send ${transaction}`, () =>
+        call.rooms.add(room, { type: 'm.room.encrypted', sender: call.rooms.bot.id, content }),
+      );
+    },
+  },
+  {
+    method: 'POST',
+    path: new RegExp(`${V3}/keys/upload$`),
+    answer: ({ rooms, keys, body }) => keys.upload(rooms.bot.id, DEVICE, body),
+  },
+  { method: 'POST', path: new RegExp(`${V3}/keys/query$`), answer: ({ keys, body }) => keys.query(body) },
+  { method: 'POST', path: new RegExp(`${V3}/keys/claim$`), answer: ({ keys, body }) => keys.claim(body) },
+  {
+    method: 'POST',
+    path: new RegExp(`${V3}/keys/signatures/upload$`),
+    answer: ({ keys, body }) => keys.addSignatures(body),
+  },
+  {
+    method: 'POST',
+    path: new RegExp(`${V3}/keys/device_signing/upload$`),
+    answer: ({ rooms, keys, body }) => keys.setSigning(rooms.bot.id, body),
+  },
+  {
+    method: 'PUT',
+    path: new RegExp(`${V3}/sendToDevice/([^/]+)/([^/]+)$`),
+    answer(call) {
+      const [type = '', transaction = ''] = call.parts;
+      const key = `to-device ${type} ${transaction}`;
+      if (!call.transactions.has(key)) call.keys.sendToDevice(call.rooms.bot.id, type, call.body);
+      call.transactions.set(key, '');
+      return {};
+    },
+  },
+  {
+    method: 'GET',
+    path: new RegExp(`${V3}/rooms/([^/]+)/members$`),
+    answer({ rooms, parts: [roomId = ''], query }) {
+      const room = roomOf(rooms, roomId);
+      const isWanted = ({ type, content }: FakeEvent): boolean =>
+        type === 'm.room.member' && content['membership'] !== query.get('not_membership');
+      return { chunk: [...room.state.values()].filter(isWanted).map((event) => rooms.shown(room, event)) };
     },
   },
   {

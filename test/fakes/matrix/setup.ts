@@ -6,6 +6,7 @@ import { accessRules, type ChannelAccess } from '../../../src/protocol/access.ts
 import type { Channel } from '../../../src/protocol/channel.ts';
 import type { CommandListing } from '../../../src/protocol/command.ts';
 import type { ChatMigration } from '../../../src/protocol/message.ts';
+import { MemoryKeys } from '../stores/keys.ts';
 import { MemoryChatSettings } from '../stores/channel-stores.ts';
 import { ChannelSetup } from '../gateway/channel-setup.ts';
 import { FakeHomeserver, MATRIX_TOKEN } from './homeserver.ts';
@@ -28,6 +29,7 @@ export class MatrixSetup extends ChannelSetup {
   readonly server: FakeHomeserver;
   channel: Channel;
   readonly chatSettings = new MemoryChatSettings();
+  readonly keys = new MemoryKeys();
   readonly moves: ChatMigration[] = [];
   /** The outcomes of the next moves. */
   moved: () => Promise<void> = () => Promise.resolve();
@@ -65,9 +67,9 @@ export class MatrixSetup extends ChannelSetup {
             this.moves.push(move);
           },
         },
-        { chatSettings: this.chatSettings, access: () => this.access },
+        { chatSettings: this.chatSettings, keys: this.keys, access: () => this.access },
       ),
-      { longPollMs: 2_000, retryBaseMs: 10, ...timing },
+      { longPollMs: 2_000, retryBaseMs: 10, keyGraceMs: 20, ...timing },
     );
   }
 }

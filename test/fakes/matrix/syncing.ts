@@ -1,7 +1,8 @@
 /** `/sync` of the fake homeserver: held open until something is new, and reduced to what the filter accepts. */
 import { z } from 'zod';
 import { tokenOf } from './routes.ts';
-import type { FakeEvent, FakeRoom, Rooms } from './rooms.ts';
+import type { KeyServer } from './key-server.ts';
+import { DEVICE, type FakeEvent, type FakeRoom, type Rooms } from './rooms.ts';
 
 const Filter = z.object({
   room: z.object({
@@ -12,7 +13,11 @@ const Filter = z.object({
 type Taken = z.infer<typeof Filter>['room'];
 
 /** What the bot may see. Throws a refusal for an invalid token. */
-export function syncAnswer(rooms: Rooms, query: URLSearchParams): { answer: object; isNew: boolean } {
+export function syncAnswer(
+  rooms: Rooms,
+  keys: KeyServer,
+  query: URLSearchParams,
+): { answer: object; isNew: boolean } {
   const { room: taken } = Filter.parse(JSON.parse(query.get('filter') ?? '{}'));
   const since = query.get('since') === null ? undefined : tokenOf(query.get('since'));
   const join: Record<string, object> = {};
@@ -35,7 +40,9 @@ export function syncAnswer(rooms: Rooms, query: URLSearchParams): { answer: obje
     }
   }
   const isNew = [join, invite, leave].some((found) => Object.keys(found).length > 0);
-  return { answer: { next_batch: `s${rooms.position}`, rooms: { join, invite, leave } }, isNew };
+  const forDevice = keys.syncOf(rooms.bot.id, DEVICE, since ?? 0, rooms.position);
+  const answer = { ...forDevice.answer, next_batch: `s${rooms.position}`, rooms: { join, invite, leave } };
+  return { answer, isNew: isNew || forDevice.isNew };
 }
 
 function joinedRoom(

@@ -1,5 +1,6 @@
 /** What channels keep, in memory: for tests of a channel without a database. */
 import { builtInLanguages } from '../gateway/languages.ts';
+import { MemoryKeys } from './keys.ts';
 import { MemoryConnections } from './connections.ts';
 import {
   MAX_WAITING_UPDATES,
@@ -59,5 +60,6 @@ export function memoryStores() {
     connections: new MemoryConnections(),
     updates: new MemoryUpdates(),
     chatSettings: new MemoryChatSettings(),
+    keys: new MemoryKeys(),
   };
 }

@@ -19,6 +19,15 @@ describeGateway('subagents', { telegram: true, file }, (fixture) => {
     for (const answer of given) fixture().ollama.answer(answer, { when: said });
   };
 
+  const cardOf = (chat: string) =>
+    fixture()
+      .telegram.messages(chat)
+      .find(({ text }) => text.startsWith('◆'));
+  const cardsIn = (chat: string): string[] =>
+    fixture()
+      .telegram.screen(chat)
+      .filter((text) => text.startsWith('◆'));
+
   it('are streamed over SSE while they work, tagged and separate from the text of the turn (N-56, N-57, B-46)', async () => {
     answers(
       'two please',
@@ -87,7 +96,12 @@ describeGateway('subagents', { telegram: true, file }, (fixture) => {
       { when: new RegExp(`Report of the subagent[^]*task ${chat}`) },
     );
     fixture().telegram.says(chat, `look it up ${chat}`, chat);
-    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual(['I have it looked up.']), WAIT);
+    await vi.waitFor(() => {
+      expect(fixture().telegram.screen(chat)).toContain('I have it looked up.');
+      expect(cardsIn(chat)).toEqual([
+        expect.stringContaining(`◆ default is working in the background: task ${chat}`),
+      ]);
+    }, WAIT);
     fixture().telegram.says(chat, `meanwhile ${chat}`, chat);
     await vi.waitFor(
       () => expect(fixture().telegram.screen(chat)).toContain(`echo: meanwhile ${chat}`),
@@ -95,6 +109,11 @@ describeGateway('subagents', { telegram: true, file }, (fixture) => {
     );
     (await fixture().modelCall(`task ${chat}`)).release();
     await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toBe('It is 42.'), WAIT);
+    // The card is the head of the report, which replies to it.
+    expect(cardsIn(chat)).toEqual([`◆ default has finished: task ${chat}`]);
+    const [card, report] = [cardOf(chat), fixture().telegram.messages(chat).at(-1)];
+    expect(card?.buttons).toEqual([]);
+    expect(report?.replyTo).toBe(card?.id);
     const messages = await fixture().messages(`telegram:${chat}`);
     expect(messages.map(({ role }) => role)).toEqual([
       'user',
@@ -116,7 +135,7 @@ describeGateway('subagents', { telegram: true, file }, (fixture) => {
     );
     fixture().ollama.answer({ text: 'never', hold: true }, { when: `endless ${chat}` });
     fixture().telegram.says(chat, `begin ${chat}`, chat);
-    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toEqual(['Begun.']), WAIT);
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat)).toContain('Begun.'), WAIT);
     const call = await fixture().modelCall(`endless ${chat}`);
     fixture().telegram.says(chat, '/status', chat);
     const line = `In the background, at most 60 min left: default: endless ${chat}`;
@@ -128,10 +147,69 @@ describeGateway('subagents', { telegram: true, file }, (fixture) => {
     expect(fixture().telegram.screen(chat).at(-1)).not.toContain('In the background');
     expect((await call.closed).by).toBe('client');
     await fixture().idle(`telegram:${chat}`);
+    await vi.waitFor(() => expect(cardsIn(chat)).toEqual([`◆ default was stopped: endless ${chat}`]), WAIT);
     expect((await fixture().messages(`telegram:${chat}`)).map(({ role }) => role)).toEqual([
       'user',
       'assistant',
     ]);
+  });
+
+  it('in the background show their step, tool and last line in one card, whose button stops only them', async () => {
+    const chat = people.next().value ?? '';
+    const { ollama, telegram } = fixture();
+    answers(
+      `two at once ${chat}`,
+      {
+        toolCalls: [
+          spawn(`first ${chat}`, { background: true }),
+          spawn(`second ${chat}`, { background: true }),
+        ],
+      },
+      { text: 'Both begun.' },
+    );
+    ollama.answer(
+      { text: 'I list *all* files.', toolCalls: [{ name: 'list_dir', args: { path: '.' } }] },
+      { when: `first ${chat}` },
+    );
+    ollama.answer({ text: 'never', hold: true }, { when: `first ${chat}` });
+    ollama.answer({ text: 'never', hold: true }, { when: `second ${chat}` });
+    telegram.says(chat, `two at once ${chat}`, chat);
+    await vi.waitFor(() => {
+      expect(cardsIn(chat).join()).toContain(`background: first ${chat}\nstep 2\nI list *all* files.`);
+    }, WAIT);
+    const [first] = telegram.messages(chat).filter(({ text }) => text.includes(`first ${chat}`));
+    const stop = first?.buttons[0]?.data ?? '';
+    const press = telegram.presses(chat, chat, stop, first);
+    await vi.waitFor(() => expect(telegram.pressed.answers.get(press)).toBe('It is being stopped.'), WAIT);
+    await vi.waitFor(() => {
+      expect(cardsIn(chat).toSorted()).toEqual([
+        expect.stringContaining(`second ${chat}`),
+        `◆ default was stopped: first ${chat}`,
+      ]);
+    }, WAIT);
+    const again = telegram.presses(chat, chat, stop, first);
+    await vi.waitFor(() => expect(telegram.pressed.answers.get(again)).toBe('It has already ended.'), WAIT);
+    telegram.says(chat, '/stop', chat);
+    await vi.waitFor(() => expect(cardsIn(chat).join()).not.toContain('working'), WAIT);
+  });
+
+  it('in the background keep their one card over a restart, and end it', async () => {
+    const chat = people.next().value ?? '';
+    const { ollama } = fixture();
+    answers(
+      `over night ${chat}`,
+      { toolCalls: [spawn(`slow ${chat}`, { background: true })] },
+      { text: 'Begun.' },
+    );
+    ollama.answer({ text: 'lost with the process', hold: true }, { when: `slow ${chat}` });
+    ollama.answer({ text: 'finished after all' }, { when: `slow ${chat}` });
+    ollama.answer({ text: 'Told.' }, { when: new RegExp(`Report of the subagent[^]*slow ${chat}`) });
+    fixture().telegram.says(chat, `over night ${chat}`, chat);
+    await vi.waitFor(() => expect(cardsIn(chat).join()).toContain('working'), WAIT);
+    await fixture().modelCall(`slow ${chat}`);
+    await fixture().restart();
+    await vi.waitFor(() => expect(fixture().telegram.screen(chat).at(-1)).toBe('Told.'), WAIT);
+    expect(cardsIn(chat)).toEqual([`◆ default has finished: slow ${chat}`]);
   });
 
   it('continue in the background after a restart of the gateway', async () => {

@@ -114,6 +114,27 @@ describeGateway('approvals', { telegram: true, discord: true, file, tools: risky
     expect(runsOf(said)).toBe(0);
   });
 
+  it('keeps a group talking while one person’s request waits: others are answered, /status names it, its own order stays (P26)', async () => {
+    const { telegram, ollama } = fixture();
+    const [ann = '', ben = ''] = FRIENDS;
+    dangerous('wipe for the room');
+    telegram.says(GROUP, 'wipe for the room', ann);
+    await shows(GROUP, /"word": "wipe for the room"/);
+    telegram.says(GROUP, 'what is the time, says Ben', ben);
+    await shows(GROUP, /echo: [\s\S]*what is the time, says Ben/);
+    const heard = JSON.stringify(ollama.calls.at(-1)?.body);
+    expect(heard).not.toContain('wipe for the room');
+    telegram.says(GROUP, 'and then, says Ann', ann);
+    await shows(GROUP, /an owner can use its buttons[\s\S]*within 10 minutes/);
+    telegram.says(GROUP, '/status', ben);
+    await shows(GROUP, new RegExp(`Waiting for a decision on .*wipe.* for Person ${ann}, 10 min left`));
+    expect(telegram.screen(GROUP).join('\n')).not.toContain('says Ann');
+    expect(await pressed(GROUP, 'Approve', BOSS)).toBe('Approved.');
+    await shows(GROUP, /echo: [\s\S]*wipe for the room/);
+    await shows(GROUP, /echo: [\s\S]*and then, says Ann/);
+    expect(runsOf('wipe for the room')).toBe(1);
+  });
+
   it('accepts /approve and /deny where it was asked, and from owners anywhere', async () => {
     const chat = await askOnTelegram('wipe by word');
     fixture().telegram.says(chat, '/deny', chat);

@@ -1,6 +1,7 @@
 /** The mode of a session: how it is named, changed and shown, and when it stays. */
 import { intakeContext } from '../../fakes/gateway/intake.ts';
 import { expect, it, vi } from 'vitest';
+import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import { createEventBus } from '../../../src/bus/event-bus.ts';
 import type { CommandCall } from '../../../src/protocol/command.ts';
 import type { AgentEvent } from '../../../src/protocol/event.ts';
@@ -28,12 +29,25 @@ describeStore('/mode', (databases) => {
     expect(MODES.map((mode) => shown.indexOf(`/mode ${mode}`))).toEqual(
       MODES.map((mode) => shown.indexOf(`/mode ${mode}`)).toSorted((a, b) => a - b),
     );
-    expect(await command.run(call('Agentic'))).toMatch(/^Mode: agentic\./);
+    expect(await command.run(call('Agentic'))).toBe(
+      'Mode: agentic. From your next message on, I plan what takes several steps; the steps run on their own, and a failed one is repaired.',
+    );
+    expect(await command.run(call(''))).toContain('before every answer');
     expect((await store.ledger.session('telegram:42'))?.mode).toBe('agentic');
     await vi.waitFor(() =>
       expect(seen).toContainEqual(expect.objectContaining({ type: 'mode_changed', mode: 'agentic' })),
     );
     await expect(command.run(call('wild'))).rejects.toThrow('Modes: planner, teacher, agentic');
+  });
+
+  it('says where the profile makes no plans that a mode changes nothing yet', async () => {
+    const store = await databases.open();
+    const off = { ...defaultProfile('Hello'), planning: 'off' as const };
+    const command = modeCommand(intakeContext(store, { profiles: () => [off] }));
+    await startTurn(store);
+    expect(await command.run(call('agentic'))).toBe(
+      'Mode: agentic. It changes nothing yet: the profile "default" makes no plans, because its `planning` is `off`.',
+    );
   });
 
   it('keeps the mode while a plan runs, and allows a change after the turn (S-40)', async () => {

@@ -59,6 +59,7 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
     store: partial({ plans, lanes }),
     approvals: {
       rules: async () => [],
+      questions: async () => [],
       removeRule: async () => false,
       shownIn: async (id: string) => `approval:${id}`,
       decidable: async () => undefined,

@@ -23,15 +23,14 @@ describeStore('the chat that a model names', (databases) => {
     }
   };
   const finder = (store: TestStore, allowed = true): FindChat =>
-    createFindChat(
-      store.surfaces,
-      store.ledger,
-      partial({
+    createFindChat({
+      ...store,
+      creatorAccess: partial({
         placeOf: async (address) => (address.includes(':-') ? 'group' : 'private'),
         isStillAllowed: async () => allowed,
       }),
-      (channel) => LABELS[channel],
-    );
+      labelOf: (channel) => LABELS[channel],
+    });
   const on = (address: Address, userId: string = `of ${address}`) => ({ session: address, address, userId });
 
   it('is a linked one, by its network in any spelling or by its address', async () => {

@@ -81,12 +81,17 @@ describe('retry', () => {
     });
   });
 
-  it('says what is wrong with a server that cannot write', async () => {
-    const full = withRetry(() => Promise.reject(failure('53100')), { forMs: 60 });
-    await expect(full).rejects.toMatchObject({
-      retryable: true,
-      message: expect.stringContaining('full disk'),
-    });
+  it.each([
+    ['53100', 'has a full disk'],
+    ['53300', 'has no connection left'],
+    ['55P03', 'is locked'],
+    ['57014', 'is a table locked'],
+    ['57P03', 'is starting up'],
+    ['40P01', 'is too busy'],
+    ['ECONNREFUSED', 'cannot be reached (ECONNREFUSED)'],
+  ])('says of %s that the server %s', async (code, words) => {
+    const failing = withRetry(() => Promise.reject(failure(code)), { forMs: 1 });
+    await expect(failing).rejects.toMatchObject({ retryable: true, message: expect.stringContaining(words) });
   });
 
   it('gives up when time runs out, even on a call that never answers', async () => {

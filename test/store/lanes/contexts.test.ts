@@ -201,7 +201,7 @@ describeStore('covered context', (databases) => {
       await work();
       return (await rowsRead(database, store.place.schema)) - before;
     };
-    const openAt = () => database.run((on) => openTurn(on, head, turnId, 50, 'telegram:42'));
+    const openAt = () => openTurn(database, head, turnId, 50, 'telegram:42');
     expect((await openAt()).history).toHaveLength(50);
     expect(await lookedAt(openAt)).toBeLessThan(200);
     expect(await lookedAt(() => contexts.unsummarized(key, 400))).toBeLessThan(1_000);

@@ -1,6 +1,7 @@
 /** Stopping, parking, deciding and clearing, in every state a lane can be in. */
 import { expect, it } from 'vitest';
 import { describeStore } from '../../database.ts';
+import { FencedError } from '../../../src/protocol/errors.ts';
 import { plan } from '../../fakes/gateway/shown-plans.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, finished, IN_ROOM, LEASE_MS, only, said, startTurn, subject } from './turns.ts';
@@ -97,7 +98,9 @@ describeStore('stop and park', (databases) => {
     await lanes.park(head, { id: 'a1', turnId, detail, expiresInMs: HOUR_MS });
     expect((await ledger.turn(turnId))?.state).toBe('parked');
     expect(await lanes.sweep(node, IN_ROOM)).toEqual([]);
-    expect(accepted(await ledger.accept(request('m2', {}, node))).heads).toEqual([]);
+    const behind = only(accepted(await ledger.accept(request('m2', {}, node))));
+    await expect(ledger.openTurn(behind, turnId, 5)).rejects.toThrow(FencedError);
+    expect(await lanes.sweep(node, IN_ROOM)).toEqual([]);
     const raced = [lanes.decide('a1', 'approved', 'owner'), lanes.decide('a1', 'denied', 'other')];
     expect((await Promise.all(raced)).filter(Boolean)).toHaveLength(1);
     const woken = only(await lanes.sweep(node, IN_ROOM));

@@ -1,6 +1,6 @@
 /** What starting a turn costs the server: its statement is planned once, and never scans a whole table. */
 import { expect, it, onTestFinished } from 'vitest';
-import { connect } from '../../../src/store/database/database.ts';
+import { openDatabase } from '../../../src/store/database/database.ts';
 import { openTurn } from '../../../src/store/turns/open-turn.ts';
 import { describeStore } from '../../database.ts';
 import { request } from '../requests.ts';
@@ -14,21 +14,26 @@ describeStore('the start of a turn', (databases) => {
     const node = await lanes.register('home', LEASE_MS);
     const { turnId, ...step } = accepted(await ledger.accept(request('m1', {}, node)));
     const head = only(step);
-    const sql = connect(place, 1);
-    onTestFinished(() => sql.end());
+    const database = openDatabase({ ...place, poolSize: 1 });
+    onTestFinished(() => database.close());
     const start = async (): Promise<void> => {
-      for (let nth = 0; nth < STARTS; nth += 1) await openTurn(sql, head, turnId, 400);
+      for (let nth = 0; nth < STARTS; nth += 1) await openTurn(database, head, turnId, 400);
     };
     await start();
-    await sql`
+    await database.run(async (sql) => {
+      await sql`
       insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
       select 'http:other-' || n % 50, n, 'turn-' || n, 0, 'user', 0, '{"kind":"user","content":"hello"}', 2
       from generate_series(1, 20000) n`;
-    await sql`analyze context`;
+      await sql`analyze context`;
+    });
     await start();
-    const [plans] = await sql<{ once: number; again: number }[]>`
-      select generic_plans::int as once, custom_plans::int as again from pg_prepared_statements
-      where statement like '%begun as (update turn%' and name not like 'pg_%' order by generic_plans desc limit 1`;
+    const plans = await database.row(
+      (sql) => sql<{ once: number; again: number }[]>`
+        select generic_plans::int as once, custom_plans::int as again from pg_prepared_statements
+        where statement like '%begun as (%update turn set state%' and name not like 'pg_%'
+        order by generic_plans desc limit 1`,
+    );
     // A server makes five custom plans before it settles on a generic one.
     expect(plans).toEqual({ once: 2 * STARTS - 5, again: 5 });
   });

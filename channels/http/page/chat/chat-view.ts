@@ -3,18 +3,18 @@ import { closestNames } from '../../../../src/lib/text.ts';
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
 import { type Api, ApiError, type StoredFile } from '../api.ts';
 import { ApprovalCards } from './approvals/approval-cards.tsx';
-import { Composer } from './composer/composer.ts';
+import type { Composer } from './composer/composer.tsx';
 import { confirmDelete } from '../confirm.tsx';
 import { byId } from '../dom.ts';
 import { asSentAgain } from './file-views.ts';
 import { connectionLost, noteStream } from '../failures/reachability.ts';
 import { followSession } from '../follow.ts';
 import { InOrder } from './in-order.ts';
-import { LinkedChats } from './linked-chats.ts';
+import type { LinkedChats } from './linked-chats.tsx';
 import type { ChatChoices } from './chat-choices.ts';
 import type { ChatList } from '../chats/chat-list.ts';
 import { channelOf } from '../chats/chat-names.ts';
-import { QueuePanel } from './composer/queue-panel.ts';
+import type { Queue } from './composer/queue-panel.tsx';
 import { TurnActs } from './turn/turn-acts.ts';
 import { Transcript } from './transcript.ts';
 import { say } from '../texts.ts';
@@ -25,6 +25,16 @@ interface ChatHost {
   open: (key: string) => void;
   /** The list of chats may have changed. */
   changed: () => void;
+}
+
+/** What is kept of the open chat, and drawn by components. */
+interface ChatStores {
+  list: ChatList;
+  choices: ChatChoices;
+  chat: OpenChat;
+  composer: Composer;
+  queue: Queue;
+  linked: LinkedChats;
 }
 
 /** Events that begin or end a turn; token events are far more frequent. */
@@ -38,8 +48,6 @@ export class OpenChat {
   readonly exists = signal(false);
   /** Nothing is shown in it yet. */
   readonly isEmpty = signal(false);
-  /** What the menu calls the chats that share the conversation. */
-  readonly linkedLabel = signal(say('page.linked.link'));
   readonly title: ReadonlySignal<string>;
 
   constructor(list: ChatList) {
@@ -59,49 +67,38 @@ export class ChatView {
   #host;
   #approvals;
   #queue;
-  readonly linked;
+  #linked;
   #composer;
   #sends = new InOrder();
   /** How messages that were not sent are tried again, and whether that happens by itself after a reconnect. */
   #unsent = new Map<() => void, boolean>();
-  #commands: Promise<readonly string[]> | undefined;
+  /** Ends once what was written before is on its way, or was taken back. */
+  #asking = Promise.resolve();
   #transcript: Transcript | undefined;
   #stopFollowing: () => void = () => undefined;
   #following = false;
   /** A message was accepted since the events were last asked for: the chat exists now. */
   #isBegun = false;
 
-  constructor(
-    api: Api,
-    { list, choices, chat }: { list: ChatList; choices: ChatChoices; chat: OpenChat },
-    host: ChatHost,
-  ) {
+  constructor(api: Api, { list, choices, chat, composer, queue, linked }: ChatStores, host: ChatHost) {
     this.#api = api;
     this.#list = list;
     this.#choices = choices;
     this.#chat = chat;
     this.#host = host;
-    this.#queue = new QueuePanel(api, host.showError);
-    this.linked = new LinkedChats(api, {
-      showError: host.showError,
-      made: () => this.#follow(),
-      label: chat.linkedLabel,
-    });
+    this.#queue = queue;
+    this.#composer = composer;
+    this.#linked = linked;
     this.#approvals = new ApprovalCards(api, host.showError, (approvals) =>
       this.#transcript?.setPlanApprovals(approvals),
-    );
-    this.#composer = new Composer(
-      api,
-      (content, files) => void this.#sendOrAsk(content, files),
-      () => void this.#stop(),
-      host.showError,
     );
     // Only chats of this channel can be written in.
     effect(() => {
       const key = list.current.value;
       const isPageChat = key.startsWith('http:');
       const note = isPageChat ? '' : say('page.chat.elsewhere', { label: channelOf(key) });
-      this.#composer.setWritable(isPageChat, note);
+      composer.isWritable.value = isPageChat;
+      composer.note.value = note;
     });
     effect(() => {
       if (!connectionLost.value) untracked(() => this.#resend());
@@ -113,7 +110,7 @@ export class ChatView {
     addEventListener('keydown', (event) => {
       const isFree =
         !event.defaultPrevented && document.querySelector('dialog[open], :popover-open') === null;
-      if (event.key === 'Escape' && isFree && this.#transcript?.running === true) void this.#stop();
+      if (event.key === 'Escape' && isFree && this.#transcript?.running === true) void this.stop();
     });
   }
 
@@ -124,7 +121,7 @@ export class ChatView {
     const acts = new TurnActs(this.#api, key, {
       showError: this.#host.showError,
       refresh: async () => {
-        this.#follow();
+        this.follow();
         await this.#transcript?.refresh(false);
       },
       forked: (fork, message) => this.#openFork(fork, message),
@@ -137,10 +134,10 @@ export class ChatView {
     this.#choices.open(key, fresh);
     this.#approvals.open(key);
     this.#queue.open(key);
-    this.linked.open(key);
+    this.#linked.open(key);
     this.#chat.exists.value = !fresh;
     this.#chat.isEmpty.value = fresh;
-    if (!fresh) this.#follow();
+    if (!fresh) this.follow();
     if (seq !== undefined) void this.#transcript.show(seq).catch((error) => this.#host.showError(error));
     else if (isPageChat) this.#composer.focus();
   }
@@ -172,7 +169,7 @@ export class ChatView {
   }
 
   /** Follows the session's events; each time the connection opens, the stored messages are reloaded. */
-  #follow() {
+  follow() {
     const transcript = this.#transcript;
     if (transcript === undefined || this.#following) return;
     this.#following = true;
@@ -184,7 +181,7 @@ export class ChatView {
         void this.#choices.refresh();
         void this.#approvals.refresh();
         this.#queue.refreshSoon();
-        void this.linked.refresh();
+        void this.#linked.refresh();
         refresh(true);
       },
       lost: () => noteStream(true),
@@ -193,7 +190,7 @@ export class ChatView {
         transcript.apply(event);
         this.#approvals.apply(event);
         this.#queue.apply(event);
-        this.linked.apply(event);
+        this.#linked.apply(event);
         if (TURNING.has(event.type)) this.#setRunning(transcript.running);
         if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#choices.refresh();
         if (REFRESHING.has(event.type)) refresh();
@@ -207,7 +204,7 @@ export class ChatView {
   }
 
   #setRunning(running: boolean) {
-    this.#composer.setRunning(running);
+    this.#composer.isRunning.value = running;
     this.#choices.running.value = running;
   }
 
@@ -220,7 +217,7 @@ export class ChatView {
     if (this.#isBegun) {
       // The first message was accepted while the answer was on its way.
       this.#isBegun = false;
-      this.#follow();
+      this.follow();
       return;
     }
     // The address names a chat that has no message yet, as after a reload of a new one.
@@ -233,22 +230,25 @@ export class ChatView {
     for (const [again, isAutomatic] of this.#unsent) if (isAutomatic) again();
   }
 
-  /** Asks before something that looks like a command, and is none, goes to the model. */
+  /** Sends a message after those before it; asks before something that looks like a command, and is none, goes to the model. */
+  sendOrAsk(content: string, files: StoredFile[]) {
+    this.#asking = this.#asking.then(() => this.#sendOrAsk(content, files)).catch(this.#host.showError);
+  }
+
   async #sendOrAsk(content: string, files: StoredFile[]) {
     const [, name] = /^\/([a-z][\w-]*)(?:\s|$)/i.exec(content) ?? [];
     const question = name === undefined ? undefined : await this.#questionAbout(name.toLowerCase());
     if (question === undefined || (await confirmDelete(question, say('page.command.send'))))
-      await this.#send(content, files);
+      void this.#send(content, files);
     else this.#composer.giveBack(content);
   }
 
   /** Undefined for a command of the gateway, and while it cannot be asked for them. */
   async #questionAbout(name: string) {
-    this.#commands ??= this.#api.commands().then((commands) => commands.map((command) => command.name));
-    const names = await this.#commands.catch(() => {
-      this.#commands = undefined;
-      return [name];
-    });
+    const names = await this.#composer.commands().then(
+      (commands) => commands.map((command) => command.name),
+      () => [name],
+    );
     if (names.includes(name)) return undefined;
     const [like] = closestNames(name, names);
     return like === undefined
@@ -302,12 +302,13 @@ export class ChatView {
     if (key === this.key) {
       this.#chat.exists.value = true;
       this.#isBegun = this.#following;
-      this.#follow();
+      this.follow();
     }
     this.#host.changed();
   }
 
-  async #stop() {
+  /** Stops the running answer. */
+  async stop() {
     try {
       await this.#api.stopSession(this.key);
       // No event says that messages which waited were dropped.

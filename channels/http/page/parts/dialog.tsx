@@ -33,7 +33,7 @@ export function Dialog({ id, class: kind = '', title, close, buttons, children }
   );
 }
 
-/** Shows a dialog until it calls `close`. */
+/** Shows a dialog until it calls `close`; it is drawn again whenever a signal that it reads has changed. */
 export function showDialog(dialogOf: (close: () => void) => JSX.Element): void {
   const place = document.createElement('div');
   document.body.append(place);
@@ -43,5 +43,6 @@ export function showDialog(dialogOf: (close: () => void) => JSX.Element): void {
     render(null, place);
     place.remove();
   };
-  render(dialogOf(close), place);
+  const Shown = (): JSX.Element => dialogOf(close);
+  render(<Shown />, place);
 }

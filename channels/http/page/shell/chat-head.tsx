@@ -4,6 +4,7 @@ import type { Api } from '../api.ts';
 import type { ChatChoices } from '../chat/chat-choices.ts';
 import { exportChat, showChatFiles } from '../chat/chat-files.tsx';
 import type { OpenChat } from '../chat/chat-view.ts';
+import type { LinkedChats } from '../chat/linked-chats.tsx';
 import { channelOf } from '../chats/chat-names.ts';
 import type { ChatList } from '../chats/chat-list.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -16,16 +17,16 @@ interface ChatHeadProps {
   list: ChatList;
   choices: ChatChoices;
   chat: OpenChat;
+  linked: LinkedChats;
   acts: {
     newChat: () => void;
     showSidebar: (open: boolean) => void;
-    showLinked: () => void;
     showTrace: () => void;
   };
 }
 
 /** The head of the open chat. */
-export function ChatHead({ api, list, choices, chat, acts }: ChatHeadProps): JSX.Element {
+export function ChatHead({ api, list, choices, chat, linked, acts }: ChatHeadProps): JSX.Element {
   const key = list.current.value;
   const owner = list.ownerOf(key);
   return (
@@ -53,14 +54,14 @@ export function ChatHead({ api, list, choices, chat, acts }: ChatHeadProps): JSX
         </span>
       )}
       <ChoiceMenu choices={choices} />
-      <ChatMenu api={api} list={list} chat={chat} acts={acts} />
+      <ChatMenu api={api} list={list} chat={chat} linked={linked} acts={acts} />
     </header>
   );
 }
 
 type ChatMenuProps = Omit<ChatHeadProps, 'choices'>;
 
-function ChatMenu({ api, list, chat, acts }: ChatMenuProps): JSX.Element {
+function ChatMenu({ api, list, chat, linked, acts }: ChatMenuProps): JSX.Element {
   const key = list.current.value;
   const exists = chat.exists.value;
   const session = list.currentSession.value;
@@ -88,8 +89,8 @@ function ChatMenu({ api, list, chat, acts }: ChatMenuProps): JSX.Element {
           </MenuItem>
         </>
       )}
-      <MenuItem id="open-linked" icon="link" onClick={() => acts.showLinked()}>
-        {chat.linkedLabel}
+      <MenuItem id="open-linked" icon="link" onClick={() => linked.show()}>
+        {linked.label}
       </MenuItem>
       {exists && (
         <>

@@ -36,55 +36,69 @@ export function ChoiceMenu({ choices }: { choices: ChatChoices }): JSX.Element |
       about={say('page.choices')}
     >
       {profiles.length > 1 && (
-        <label id="profile-picker" class="menu-field">
-          {say('page.profile.badge')}
-          <select
-            id="profile"
-            value={profile}
-            onChange={({ currentTarget }) => void choices.change({ profileId: currentTarget.value })}
-          >
-            {profiles.map(({ id, description }) => (
-              <option key={id} value={id} title={description ?? undefined}>
-                {id}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Picker
+          id="profile"
+          label={say('page.profile.badge')}
+          value={profile}
+          options={profiles.map(({ id, description }) => ({
+            value: id,
+            label: id,
+            title: description ?? '',
+          }))}
+          choose={(profileId) => choices.change({ profileId })}
+        />
       )}
-      <label id="model-picker" class="menu-field">
-        {say('page.model')}
-        <select
-          id="model"
-          title={problem}
-          value={model}
-          onChange={({ currentTarget }) => void choices.change({ model: currentTarget.value || null })}
-        >
-          {models.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Picker
+        id="model"
+        label={say('page.model')}
+        value={model}
+        title={problem}
+        options={models}
+        choose={(name) => choices.change({ model: name || null })}
+      />
       {mode !== undefined && (
-        <label id="mode-picker" class="menu-field">
-          {say('page.mode')}
-          <select
-            id="mode"
-            value={mode}
-            disabled={choices.running}
-            onChange={({ currentTarget }) => void choices.change({ mode: currentTarget.value })}
-          >
-            {MODES.map(([name, explanation]) => (
-              <option key={name} value={name} title={explanation}>
-                {modeName(explanation)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Picker
+          id="mode"
+          label={say('page.mode')}
+          value={mode}
+          disabled={choices.running.value}
+          options={MODES.map(([value, title]) => ({ value, title, label: modeName(title) }))}
+          choose={(name) => choices.change({ mode: name })}
+        />
       )}
       {mode !== undefined && <p class="quiet menu-note">{does}</p>}
       {problem !== '' && <p class="error-text menu-note">{problem}</p>}
     </Menu>
+  );
+}
+
+interface PickerProps {
+  id: string;
+  label: string;
+  value: string;
+  title?: string;
+  disabled?: boolean;
+  options: { value: string; label: string; title?: string }[];
+  choose: (value: string) => Promise<void>;
+}
+
+function Picker({ id, label, value, title, disabled, options, choose }: PickerProps): JSX.Element {
+  return (
+    <label id={`${id}-picker`} class="menu-field">
+      {label}
+      <select
+        id={id}
+        value={value}
+        title={title}
+        disabled={disabled}
+        onChange={({ currentTarget }) => void choose(currentTarget.value)}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value} title={option.title}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

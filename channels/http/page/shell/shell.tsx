@@ -3,7 +3,11 @@ import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Api } from '../api.ts';
 import type { ChatChoices } from '../chat/chat-choices.ts';
+import { type Composer, MessageField } from '../chat/composer/composer.tsx';
+import { DropOverlay } from '../chat/composer/file-tray.tsx';
+import { type Queue, QueuePanel } from '../chat/composer/queue-panel.tsx';
 import type { OpenChat } from '../chat/chat-view.ts';
+import { type LinkedChats, LinkQuestion } from '../chat/linked-chats.tsx';
 import { Greeting } from '../chat/greeting.tsx';
 import type { ChatList } from '../chats/chat-list.ts';
 import { type ChatSearch, SearchField, SearchResults } from '../chats/search.tsx';
@@ -16,8 +20,6 @@ import { Icon } from '../parts/icon.tsx';
 import { say } from '../texts.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { ChatHead } from './chat-head.tsx';
-import { Composer } from './composer.tsx';
-import { InboxDialog, LinkedDialog } from './dialogs.tsx';
 
 /** The list of chats is shown over the chat, on a phone. */
 export const sidebarOpen = signal(false);
@@ -34,20 +36,22 @@ export interface ShellProps {
   schedules: ScheduleList;
   choices: ChatChoices;
   chat: OpenChat;
+  composer: Composer;
+  queue: Queue;
+  linked: LinkedChats;
   acts: {
     open: (key: string) => void;
     newChat: () => void;
     showSidebar: (open: boolean) => void;
     signOut: () => void;
     send: (text: string) => void;
-    showLinked: () => void;
     showTrace: () => void;
   };
 }
 
 /** The whole page of somebody who is signed in. */
 export function Shell(props: ShellProps): JSX.Element {
-  const { acts, chat } = props;
+  const { acts, chat, composer, queue, linked } = props;
   return (
     <div id="app" class={`app${sidebarOpen.value ? ' sidebar-open' : ''}`}>
       <button id="skip" class="skip" type="button" onClick={() => byId('draft', HTMLElement).focus()}>
@@ -56,9 +60,7 @@ export function Shell(props: ShellProps): JSX.Element {
       <Sidebar {...props} />
       <div id="shade" class="shade" hidden={!sidebarOpen.value} onClick={() => acts.showSidebar(false)} />
       <main id="chat" class="chat">
-        <div id="drop-overlay" class="drop-overlay" hidden>
-          <p>{say('page.files.drop')}</p>
-        </div>
+        <DropOverlay tray={composer.tray} />
         <ChatHead {...props} />
         <Banners />
         <div id="waiting-elsewhere" class="waiting-elsewhere" role="status" hidden />
@@ -84,12 +86,12 @@ export function Shell(props: ShellProps): JSX.Element {
           aria-label={say('page.approvals')}
           hidden
         />
-        <div id="link-asks" class="approvals" aria-live="polite" hidden />
-        <Composer />
+        <LinkQuestion id="link-asks" linked={linked} />
+        <QueuePanel queue={queue} />
+        <MessageField composer={composer} />
       </main>
       <main id="settings" class="settings" aria-label={say('page.settings')} hidden />
       <InboxDialog />
-      <LinkedDialog />
       <dialog id="picture-dialog" class="picture-dialog" aria-label={say('page.picture')} />
     </div>
   );
@@ -151,5 +153,23 @@ function Banners(): JSX.Element {
         {say('page.connection_lost')}
       </div>
     </>
+  );
+}
+
+/** What waits for a decision in any chat; `Inbox` fills it. */
+function InboxDialog(): JSX.Element {
+  return (
+    <dialog id="inbox" class="inbox" aria-labelledby="inbox-title">
+      <h2 id="inbox-title">{say('page.inbox')}</h2>
+      <div id="inbox-list" class="inbox-list" />
+      <div class="confirm-buttons">
+        <button id="inbox-notify" type="button">
+          {say('page.inbox.notify')}
+        </button>
+        <button id="close-inbox" type="button">
+          {say('page.close')}
+        </button>
+      </div>
+    </dialog>
   );
 }

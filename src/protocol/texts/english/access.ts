@@ -49,8 +49,49 @@ export const access = {
   'refused.choice_other_model':
     'This token cannot choose another model: that requires the scope "admin". It can use {instead}; a profile with "usableBy": "everyone" is open to all.',
 
+  'waiting.for_owner': {
+    one: 'Your message is next, but first I need a decision on `{tool}`: an owner can use its buttons, {/approve} or {/deny}. If none does within a minute, it will not run. {/stop} drops everything.',
+    other:
+      'Your message is next, but first I need a decision on `{tool}`: an owner can use its buttons, {/approve} or {/deny}. If none does within {count} minutes, it will not run. {/stop} drops everything.',
+  },
   'waiting.for_approval':
     'Your message is next, but first I need a decision on `{tool}`: use its buttons, {/approve} or {/deny}. {/stop} drops everything.',
+
+  'waiting.for_answer':
+    'Your message is next, but I wait for an answer of {who} first. {/stop} drops everything.',
+
+  'ask.asks': '{who} has me ask you:',
+  'ask.how': {
+    one: 'Reply to this message with your answer, or send {/answer} and your answer, within {count} minute. It goes to whoever asks.',
+    other:
+      'Reply to this message with your answer, or send {/answer} and your answer, within {count} minutes. It goes to whoever asks.',
+  },
+  'ask.answer': 'Answer',
+  'ask.refuse': 'Refuse',
+  'ask.never': 'Never ask me',
+  'ask.your_answer': 'Your answer',
+  'ask.answer_help': 'It goes to whoever asks.',
+  'ask.waits': {
+    one: 'I have asked {who} and wait {count} minute at most for the answer. {/stop} ends this.',
+    other: 'I have asked {who} and wait {count} minutes at most for the answer. {/stop} ends this.',
+  },
+  'ask.was_answered': 'You have answered.',
+  'ask.was_refused': 'You did not want to answer.',
+  'ask.was_over': 'No answer is needed any more.',
+  'ask.answered': 'Thank you. I pass your answer on.',
+  'ask.refused': 'I say that you do not want to answer.',
+  'ask.never_again':
+    'I say that you do not want to answer, and no longer ask you for others. {/questions} on allows it again.',
+  'ask.reply': 'Reply to the question with your answer, or send {/answer} and your answer.',
+  'ask.over': 'Nothing was passed on: this question needs no answer any more.',
+  'ask.twice': 'Nothing was passed on: you have already answered this question.',
+  'ask.not_you': 'This question is for someone else. Nothing was passed on.',
+  'ask.empty': 'Nothing was passed on: answer with text, because files are not passed on.',
+  'ask.too_long': 'Nothing was passed on: an answer has at most {most} characters. Please shorten it.',
+  'ask.nothing': 'No question is waiting for your answer.',
+  'ask.several': 'Several questions are waiting for your answer: reply to the one you mean.',
+  'questions.on': 'Owners of this bot may have me ask you. {/questions} off ends that.',
+  'questions.off': 'I do not ask you for others. {/questions} on allows it.',
 
   'button.copy': 'Copy the command',
   'button.unknown': 'This button is unknown. Nothing was changed.',
@@ -77,6 +118,7 @@ export const approvals = {
   'approval.approve': 'Approve',
   'approval.deny': 'Deny',
   'approval.always': 'Always allow this exact call here',
+  'approval.always_chat': 'Always allow messages to this chat',
   'approval.reason': 'Reason',
   'approval.reason_help': 'I read it before I continue. You can leave it empty.',
   'approval.expired_unrun': 'Not run: no one answered in time.',
@@ -84,6 +126,7 @@ export const approvals = {
   'approval.approved_by': 'Approved by {who}.',
   'approval.denied_by': 'Denied by {who}.',
   'approval.denied_because': 'Denied by {who}: {reason}.',
+  'approval.who_on': '{who} on {network}',
   'approval.named_above': 'Named above: {path}',
   'approval.named_in': 'Named in {file}: {path}',
   'approval.file_hidden': '{file}, which cannot be shown. {problem}',
@@ -189,6 +232,7 @@ export const surfaces = {
   'surfaces.line': '- {where}, since {since} UTC',
   'surfaces.here': '- {where}, since {since} UTC - this chat',
   'surfaces.group': '{network} (group chat)',
+  'surfaces.group_called': '{network} (group chat "{name}")',
   'surfaces.private': '{network} (private chat)',
   'surfaces.private_with': '{network} (private chat with {name})',
   'surfaces.asked': '**{name} on {network}:** {text}',
@@ -232,8 +276,8 @@ export const channels = {
   'form.send': 'Send',
   'form.close': 'Cancel',
   'thread.unnamed': 'Question',
-  'room.encrypted':
-    'This room is encrypted, and I cannot read encrypted messages. Please write to me in a room without encryption: leave it off when you create the room, because it cannot be turned off later.',
+  'room.unread':
+    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, your app may send keys only to verified devices, or my owner has to log me in again: “parley doctor” tells which.',
 } as const;
 
 /*** What is wrong with a channel, and what helps: the details of its health. */

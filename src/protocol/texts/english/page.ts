@@ -353,6 +353,7 @@ export const pagePlans = {
   'page.plan.state_running': 'running',
   'page.plan.state_paused': 'paused',
   'page.plan.state_completed': 'completed',
+  'page.plan.state_ignored': 'not followed',
   'page.plan.state_cancelled': 'cancelled',
   'page.plan.mode_teacher': 'teacher',
   'page.plan.mode_agentic': 'agentic',

@@ -309,6 +309,7 @@ export const trace = {
   'trace.note_plan_completed': 'the plan was completed',
   'trace.note_plan_paused': 'the plan was paused',
   'trace.note_plan_resumed': 'the plan was resumed',
+  'trace.note_plan_ignored': 'the plan was not followed',
   'trace.note_plan_cancelled': 'the plan was cancelled',
   'trace.note_agent_stuck': 'the step makes no progress',
 } as const;

@@ -19,6 +19,8 @@ export const turns = {
   },
   'turn.continue': 'Write "go on" to continue.',
   'turn.model_away': 'The model is not available, trying again. {why}',
+  'turn.model_slow':
+    'The model has not begun to answer yet; it may be loading, or reading a long conversation. I wait up to {seconds} seconds.',
   'turn.no_plan': 'This answer has no plan: {why}',
   'turn.no_steps':
     'The model wrote no steps, so there is no plan. Be more specific about what you want, or try another model.',
@@ -136,6 +138,7 @@ export const turns = {
   'risk.sends': 'It could send text of this chat to others, and content from {sources} may have caused it.',
   'risk.reaches': 'It reaches beyond this chat, and content from {sources} may have caused it.',
   'risk.changes': 'It changes something, or sends something to others.',
+  'risk.writes_to': 'It writes to another chat: {chat}, {address}.',
   'risk.changed_since':
     'You approved this before, but it or a file that it names has changed since: please check it again.',
   'risk.whole_folder': {
@@ -165,12 +168,14 @@ export const turns = {
 /*** Plans as people handle them: the commands, the buttons of a card, changes, and why something is not possible. */
 export const plans = {
   'mode.planner': 'the model follows its plan on its own',
-  'mode.teacher': 'each step is explained and waits for you to run it',
-  'mode.agentic': 'steps run on their own, and a failed one is repaired',
+  'mode.teacher': 'I plan what takes several steps; each step is explained and waits for you to run it',
+  'mode.agentic': 'I plan what takes several steps; the steps run on their own, and a failed one is repaired',
   'mode.is': 'Mode: {mode}.',
   'mode.line': '{/mode} {mode} - {meaning}',
   'mode.line_now': '{/mode} {mode} - {meaning} (now)',
   'mode.changed': 'Mode: {mode}. From your next message on, {meaning}.',
+  'mode.changed_unplanned':
+    'Mode: {mode}. It changes nothing yet: the profile "{profile}" makes no plans, because its `planning` is `off`.',
   'mode.unknown': 'There is no mode "{name}". Modes: {modes}.',
   'mode.renamed': 'There is no mode "{name}". That mode is called "planner" now.',
   'mode.plan_running': 'A plan is running: the mode can change once it has ended. {/stop} ends it.',
@@ -226,6 +231,7 @@ export const plans = {
   'plan.running': 'running',
   'plan.paused': 'paused',
   'plan.completed': 'completed',
+  'plan.ignored': 'not followed',
   'plan.state_cancelled': 'cancelled',
 
   'plan.form_title': 'Change the plan',
@@ -314,6 +320,7 @@ export const delivery = {
   'card.paused': '⏸ Paused · {progress}',
   'card.ended': '■ Ended · {progress}',
   'card.completed': '✔ Completed · {progress}',
+  'card.ignored': '■ Not followed: the answer came without a step of it',
   'card.cancelled': '✖ Cancelled · {progress}',
   'card.not_started': '{steps} · not started',
   'card.runs': { one: '{steps} · run once', other: '{steps} · run {count} times' },
@@ -326,6 +333,13 @@ export const delivery = {
   'card.stepwise': 'Step by step',
   'card.edit': 'Edit',
   'card.cancel': 'Cancel',
+  'agent.working': '◆ **{name}** is working in the background: {task}',
+  'agent.finished': '◆ **{name}** has finished: {task}',
+  'agent.ended': '◆ **{name}** ended before it was finished: {task}',
+  'agent.stopped': '◆ **{name}** was stopped: {task}',
+  'agent.step': 'step {number}',
+  'agent.stop_requested': 'It is being stopped.',
+  'agent.over': 'It has already ended.',
   'activity.more': 'and {more} more',
   'code.follows': {
     one: '*The code ({count} line) follows as the file `{name}`.*',

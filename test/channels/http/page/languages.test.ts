@@ -19,7 +19,7 @@ describe('the page', () => {
   it('is in the language that the browser sends, else in English', async () => {
     const html = await pageWith(german);
     expect([languageOf(html), languageOf(await pageWith({}))]).toEqual(['de', 'en']);
-    expect(html).toContain('placeholder="Nachricht, oder / für Befehle"');
+    expect(html).toContain('Auf diesem Gerät angemeldet bleiben');
     expect(html).toContain('<code>npx parley open</code> ausgibt');
     expect(html).not.toContain('{{');
     expect(languageOf(await pageWith({ 'accept-language': 'fr' }))).toBe('en');

@@ -46,6 +46,26 @@ describePageOnFakeGateway('the open chat', (tab, fixture) => {
     expect(page.url()).toBe(address);
   });
 
+  it('offers at most ten controls while it is empty, and its head and message field take at most 110 pixels of a phone', async () => {
+    const page = await fixture.open({
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await page.locator('.choices').waitFor();
+    const [head = 0, field = 0] = await Promise.all(
+      ['.chat-head', '#composer'].map(async (place) => (await page.locator(place).boundingBox())?.height),
+    );
+    expect(head + field).toBeLessThanOrEqual(110);
+    await page.setViewportSize({ width: 1_280, height: 800 });
+    const controls = await page
+      .locator(':is(button, input, select, textarea):enabled:visible, :is(a[href], summary):visible')
+      .evaluateAll((found) =>
+        found.filter((one) => !one.matches('.skip')).map((one) => one.id || one.className),
+      );
+    expect(controls.slice(10)).toEqual([]);
+  });
+
   it('asks before something like a command that is none goes to the model, and names the command that was meant', async () => {
     const page = await fixture.open();
     await write(page, '/statsu now');

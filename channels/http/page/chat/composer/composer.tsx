@@ -1,0 +1,249 @@
+/** The message field: grows with its text, brings files, sends on Enter; its button sends, or stops the running answer. */
+import { computed, signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Api, CommandListing, StoredFile } from '../../api.ts';
+import { CommandMenu } from '../../commands/command-menu.tsx';
+import { byId } from '../../dom.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { say } from '../../texts.ts';
+import { draftOf, keepDraft } from './drafts.ts';
+import { FileTray, Tray } from './file-tray.tsx';
+
+const MAX_HEIGHT_PX = 220;
+
+interface ComposerHost {
+  send: (content: string, files: StoredFile[]) => void;
+  stop: () => void;
+  showError: (error: unknown) => void;
+}
+
+/** The message that is being written in the open chat. */
+export class Composer {
+  readonly #api: Api;
+  readonly host: ComposerHost;
+  readonly tray: FileTray;
+  readonly text = signal('');
+  /** Why the last message was not accepted. */
+  readonly refusal = signal('');
+  /** Why nothing can be written here; empty = it can. */
+  readonly note = signal('');
+  readonly isWritable = signal(false);
+  readonly isRunning = signal(false);
+  readonly isEmpty = computed(() => this.text.value.trim() === '' && this.tray.files.value.length === 0);
+  /** There is a text or a file, and every file has arrived. */
+  readonly maySend = computed(
+    () => !this.isEmpty.value && !this.tray.isWaiting.value && this.isWritable.value,
+  );
+  /** The button stops the running answer: nothing is written that it could send. */
+  readonly stops = computed(() => this.isRunning.value && (this.isEmpty.value || !this.isWritable.value));
+  #key = '';
+  #commands: Promise<CommandListing[]> | undefined;
+
+  constructor(api: Api, host: ComposerHost) {
+    this.#api = api;
+    this.host = host;
+    this.tray = new FileTray(api);
+  }
+
+  /** The commands of the gateway, read once. Rejects with `ApiError`. */
+  commands(): Promise<CommandListing[]> {
+    this.#commands ??= this.#api.commands().catch((error: unknown) => {
+      this.#commands = undefined;
+      throw error;
+    });
+    return this.#commands;
+  }
+
+  /** Switches to another chat and its draft; files for the previous one are dropped. */
+  open(key: string): void {
+    this.#key = key;
+    this.text.value = draftOf(key);
+    this.refusal.value = '';
+    this.tray.open(key, key.startsWith('http:'));
+  }
+
+  write(text: string): void {
+    this.text.value = text;
+    this.refusal.value = '';
+    keepDraft(this.#key, text);
+  }
+
+  send(): void {
+    if (!this.maySend.value) return;
+    const content = this.text.value;
+    const files = this.tray.takeAll();
+    this.write('');
+    this.host.send(content, files);
+  }
+
+  /** Puts the cursor into the field, once that is drawn as it is now; not on a phone, where a keyboard would cover the chat. */
+  focus(): void {
+    if (!matchMedia('(pointer: coarse)').matches) queueMicrotask(() => byId('draft', HTMLElement).focus());
+  }
+
+  /**
+   * Takes back a message that was not sent, with the reason next to it if the gateway refused it; false when another one is
+   * being written.
+   */
+  giveBack(content: string, reason?: string): boolean {
+    if (this.text.value !== '' || this.tray.files.value.length > 0) return false;
+    this.tray.giveBack();
+    this.write(content);
+    if (reason !== undefined) this.refusal.value = say('page.question.unsent', { why: reason });
+    queueMicrotask(() => byId('draft', HTMLElement).focus());
+    return true;
+  }
+}
+
+/** The field with what changes the next message. */
+export function MessageField({ composer }: { composer: Composer }): JSX.Element {
+  const { tray, isWritable, note, refusal } = composer;
+  useEffect(() => {
+    const paste = (event: ClipboardEvent): void => tray.takeFrom(event, event.clipboardData);
+    addEventListener('paste', paste);
+    return () => removeEventListener('paste', paste);
+  }, [tray]);
+  return (
+    <form
+      id="composer"
+      class={`composer${isWritable.value ? '' : ' read-only'}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        composer.send();
+      }}
+    >
+      <div
+        id="command-menu"
+        class="command-menu"
+        role="listbox"
+        tabIndex={-1}
+        aria-label={say('page.commands')}
+        hidden
+      />
+      <Tray tray={tray} focusField={() => byId('draft', HTMLElement).focus()} />
+      <p id="composer-refusal" class="error-text" role="alert">
+        {refusal}
+      </p>
+      <div class="composer-box" hidden={!isWritable.value && !composer.stops.value}>
+        <Attach tray={tray} />
+        <Draft composer={composer} />
+        <SendOrStop composer={composer} />
+      </div>
+      <p id="composer-note" class="composer-note quiet">
+        {note}
+      </p>
+    </form>
+  );
+}
+
+function Attach({ tray }: { tray: FileTray }): JSX.Element {
+  const picker = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button
+        id="attach"
+        class="icon-button"
+        type="button"
+        aria-label={say('page.files.add')}
+        title={say('page.files.add')}
+        onClick={() => picker.current?.click()}
+      >
+        <Icon name="attach" />
+      </button>
+      <input
+        ref={picker}
+        id="file-picker"
+        type="file"
+        multiple
+        hidden
+        onChange={({ currentTarget }) => {
+          void tray.add([...(currentTarget.files ?? [])]);
+          // The same file can be chosen again.
+          currentTarget.value = '';
+        }}
+      />
+    </>
+  );
+}
+
+/** One place for both: what is written is sent, and without it the running answer can be stopped. */
+function SendOrStop({ composer }: { composer: Composer }): JSX.Element {
+  const stops = composer.stops.value;
+  return (
+    <>
+      <button
+        id="stop"
+        class="round stop"
+        type="button"
+        aria-label={say('page.composer.stop')}
+        title={say('page.stop')}
+        hidden={!stops}
+        onClick={composer.host.stop}
+      >
+        <Icon name="stop" />
+      </button>
+      <button
+        id="send"
+        class="round primary"
+        type="submit"
+        aria-label={say('page.send')}
+        title={say('page.send')}
+        hidden={stops}
+        disabled={!composer.maySend.value}
+      >
+        <Icon name="send" />
+      </button>
+    </>
+  );
+}
+
+function Draft({ composer }: { composer: Composer }): JSX.Element {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const menu = useRef<CommandMenu>(null);
+  const text = composer.text.value;
+  useLayoutEffect(() => {
+    if (field.current === null) return;
+    const draft = field.current;
+    menu.current = new CommandMenu(draft, {
+      read: () => composer.commands(),
+      changed: () => composer.write(draft.value),
+      showError: composer.host.showError,
+    });
+  }, [composer]);
+  useLayoutEffect(() => {
+    if (field.current === null) return;
+    field.current.style.height = 'auto';
+    field.current.style.height = `${Math.min(MAX_HEIGHT_PX, field.current.scrollHeight)}px`;
+    menu.current?.update();
+  }, [text]);
+  const press = (event: KeyboardEvent): void => {
+    if (!event.isComposing && menu.current?.handleKey(event) === true) {
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
+    // On a phone Enter starts a new line; while an input method composes, it selects a word.
+    const touch = matchMedia('(pointer: coarse)').matches;
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || touch) return;
+    event.preventDefault();
+    composer.send();
+  };
+  return (
+    <textarea
+      ref={field}
+      id="draft"
+      rows={1}
+      aria-label={say('page.composer.message')}
+      placeholder={say('page.composer.hint')}
+      enterkeyhint="send"
+      aria-autocomplete="list"
+      aria-controls="command-menu"
+      aria-haspopup="listbox"
+      disabled={!composer.isWritable.value}
+      value={text}
+      onInput={({ currentTarget }) => composer.write(currentTarget.value)}
+      onKeyDown={press}
+    />
+  );
+}

@@ -1,0 +1,1 @@
+CREATE INDEX "approval_question" ON "approval" USING btree (("detail" #>> '{question,userId}'),"created_at") WHERE "approval"."detail" ? 'question';
