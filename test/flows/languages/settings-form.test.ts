@@ -45,10 +45,10 @@ describePage('the form of the settings', (tab) => {
         ...(await page.evaluate(() => {
           for (const details of document.querySelectorAll('.config-form details'))
             details.setAttribute('open', '');
-          const told = [
+          const texts = [
             ...document.querySelectorAll('.setting label, .setting summary, .setting p, .setting dd'),
           ];
-          return told.map((element) => element.textContent);
+          return texts.map((element) => element.textContent);
         })),
       );
     }

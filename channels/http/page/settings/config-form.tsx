@@ -5,7 +5,7 @@ import type { ApiError } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { kept, say, type TextRef } from '../texts.ts';
 import { type Answer, Choice, Section, useHost, WithCode } from './parts.tsx';
-import { problemsByField, type Schema, type Setting, settingsIn, shown, valueOf } from './config-values.ts';
+import { problemsByField, type Schema, type Setting, settingsIn, textOf, valueOf } from './config-values.ts';
 
 /** `config.json` as the API gives it. */
 export interface Config {
@@ -132,7 +132,7 @@ function changesIn(settings: readonly Setting[], edits: ByField<string | null>) 
   const changes = settings.flatMap((setting): Change[] => {
     const { name, path } = setting;
     const text = edits[name];
-    if (text === undefined || text === shown(setting)) return [];
+    if (text === undefined || text === textOf(setting)) return [];
     if (text === null || text === '') return [{ path }];
     const value = valueOf(setting, text);
     if (value === undefined) wrong[name] = say('page.set.not_json');
@@ -196,8 +196,8 @@ export function isWithin(name: string, path: string): boolean {
 }
 
 function textNow(setting: Setting, edit: string | null | undefined): string {
-  if (edit === null) return shown({ ...setting, value: setting.schema.default });
-  return edit ?? shown(setting);
+  if (edit === null) return textOf({ ...setting, value: setting.schema.default });
+  return edit ?? textOf(setting);
 }
 
 function SettingField(props: {
@@ -256,7 +256,7 @@ const MAX_DEFAULT_CHARS = 40;
 /** What a setting is called and does, its path, its default, and whether it waits for a restart. */
 function About({ id, setting, waits }: { id: string; setting: Setting; waits: boolean }): JSX.Element {
   const { name, schema } = setting;
-  const defaultText = shown({ ...setting, value: schema.default });
+  const defaultText = textOf({ ...setting, value: schema.default });
   return (
     <div class="setting-about">
       <label for={id}>{schema.title ?? name}</label>
