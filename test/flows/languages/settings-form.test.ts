@@ -12,18 +12,16 @@ import { type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 /** The screens with settings of `config.json`. */
 const FORMS = [
-  ...[
-    'general',
-    'models',
-    'profiles',
-    'access',
-    'tools',
-    'rules',
-    'schedules',
-    'webhooks',
-    'memory',
-    'storage',
-  ],
+  'general',
+  'models',
+  'profiles',
+  'access',
+  'tools',
+  'rules',
+  'schedules',
+  'webhooks',
+  'memory',
+  'storage',
   ...channels.map(({ name }) => `channels/${name}`),
 ];
 const english = descriptionsOf(jsonSchema(fileSchemaFor(channels)));
