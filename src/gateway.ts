@@ -84,6 +84,7 @@ async function openModules(
   const { log, progress, showToken } = options;
   const config = settings.current();
   const { home, env } = config;
+  await ops.checkRestore(home);
   const first = { access: store.access, home, fromEnvironment: env.GATEWAY_TOKEN, showToken };
   const { file, revoked } = await security.ensureFirstToken(first);
   if (file !== undefined) log.info({ file }, 'first_token_written');
@@ -101,24 +102,17 @@ async function openModules(
 
 /** What exists before the modules. */
 class Foundations {
-  readonly settings: settingFiles.LiveSettings<Config>;
-  readonly store: HomeStore;
-  readonly options: GatewayOptions & { redact: ops.Redactor };
-  readonly log: Log;
-  readonly loop: LoopMonitor;
-  readonly fanout: Fanout | undefined;
-  readonly telemetry: Telemetry;
-  readonly servers: providers.ModelServers;
+  declare readonly settings: settingFiles.LiveSettings<Config>;
+  declare readonly store: HomeStore;
+  declare readonly options: GatewayOptions & { redact: ops.Redactor };
+  declare readonly log: Log;
+  declare readonly loop: LoopMonitor;
+  declare readonly fanout: Fanout | undefined;
+  declare readonly telemetry: Telemetry;
+  declare readonly servers: providers.ModelServers;
 
   constructor(parts: Foundations) {
-    this.settings = parts.settings;
-    this.store = parts.store;
-    this.options = parts.options;
-    this.log = parts.log;
-    this.loop = parts.loop;
-    this.fanout = parts.fanout;
-    this.telemetry = parts.telemetry;
-    this.servers = parts.servers;
+    Object.assign(this, parts);
   }
 }
 
@@ -492,7 +486,10 @@ class Modules extends Foundations {
       channels: this.channels,
     }),
     turnConcurrency: this.config.turns.concurrency,
-    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn),
+    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn, {
+      channels: this.channels,
+      mayWrite: (message) => this.accessPolicy.mayWrite(message),
+    }),
     responses: this.store.responses,
     hooks: this.hooks,
     audio: { transcribe: this.media.transcribe, speak: this.speech.speak },

@@ -17,7 +17,7 @@ import { isAdministrator, People } from './people.ts';
 import { readThread } from './thread.ts';
 import { Receiving } from './receiving.ts';
 import { render } from './render.ts';
-import { fieldsOf, MAX_LENGTH, Sending } from './sending.ts';
+import { MAX_LENGTH, Sending, showingTables } from './sending.ts';
 import { questionReactions, Status, STATUS_MS } from './status.ts';
 import { SlackApi, type SlackTiming } from './web-api.ts';
 
@@ -48,8 +48,7 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
   const { token, appToken, apiRoot } = config;
   if (appToken === undefined) throw new ConfigError('bad_config', NO_APP_TOKEN);
   const timing = { ...TIMING, ...waits };
-  const { epochNow, monotonicMs } = timing;
-  const { log, languages } = deps;
+  const [{ epochNow, monotonicMs }, { log, languages }] = [timing, deps];
   const api = new SlackApi(token, apiRoot, monotonicMs);
   const appApi = new SlackApi(appToken, apiRoot, monotonicMs);
   const files = new Files(api, token, apiRoot, log, timing.silenceMs);
@@ -57,7 +56,7 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
   const status = new Status(api, log, epochNow, languages);
   const reactions = questionReactions(api, monotonicMs);
   const clock = new SharedClock(timing);
-  const receivingTiming = { ...timing, epochNow: clock.epochNow };
+  const shared = { ...timing, epochNow: clock.epochNow };
   const people = new People(api, log, epochNow);
   const parts = { ...deps, api, appApi, apiRoot, sending, people, status, reactions, clock };
   let receiving: Receiving | undefined;
@@ -73,18 +72,18 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
     },
     start: async (receive) => {
       await receiving?.stop();
-      receiving = new Receiving({ ...parts, timing: receivingTiming, self: await knownSelf(), receive });
+      receiving = new Receiving({ ...parts, timing: shared, self: await knownSelf(), receive });
       await receiving.start();
     },
     stop: async () => await receiving?.stop(),
     send: async (part) => {
-      const message = await sending.post(part, fieldsOf(part), part.nonce);
+      const message = await showingTables(part, (fields) => sending.post(part, fields, part.nonce));
       status.posted(part);
       return message;
     },
     sendFile: (file) => files.send(file),
     edit: async (message, part) => {
-      await sending.edit(message, part, fieldsOf(part));
+      await showingTables(part, (fields) => sending.edit(message, part, fields));
       await status.edited(part);
       return message;
     },
@@ -95,7 +94,8 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
     download: (media, signal) => files.open(media, signal),
     typing: (place) => status.show(place),
     react: (question, state) => reactions.show(question, state),
-    before: async (...range) => await readThread({ api, people, self: await knownSelf() }, ...range),
+    before: async (...range) =>
+      await readThread({ api, people, self: await knownSelf(), epochNow }, ...range),
     isAdmin: async ({ chatId }, senderId) =>
       await isAdministrator(api, chatId, senderId, (await knownSelf()).teamId),
     health: () => {

@@ -20,6 +20,7 @@ import { createAfterTurn } from './after-turn/after-turn.ts';
 import { createFactsWorker } from './after-turn/facts-worker.ts';
 import { createTitleWorker } from './after-turn/title-worker.ts';
 import { escalateUntil } from './turn/escalation.ts';
+import { checkCall } from './tools/tool-run.ts';
 import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { OmissionNotices, SmallWindowNotices } from './model/notices.ts';
@@ -30,6 +31,7 @@ import { estimateTokens } from '../lib/text.ts';
 import { withPictures } from './model/seen-pictures.ts';
 import { completeStateless } from './model/stateless-completion.ts';
 import { classifyFor, type StepCommand } from './plans/edits.ts';
+import type { CheckArgs } from '../protocol/agent/approvals.ts';
 import type { ToolRisk } from '../protocol/agent/risk.ts';
 import { NOT_FOR_SUBAGENTS } from '../protocol/agent/subagents.ts';
 import type { Tool } from '../protocol/agent/tool.ts';
@@ -69,6 +71,7 @@ export interface Agent {
   ): Promise<{ model: string; tools: boolean } | undefined>;
   /** The risk of a plan's step under a profile (S-17). Never throws. */
   classifyStep(profileId: string | undefined, step: StepCommand): ToolRisk;
+  checkArgs: CheckArgs;
   /** Asks owners in their own chats for what no one decides, until the signal aborts. Never throws. */
   escalate(signal: AbortSignal): Promise<void>;
   /** Ends the work after turns. Never throws; a second call does nothing. */
@@ -115,21 +118,38 @@ export function createAgent(deps: AgentDeps): Agent {
       const name = await modelNameOf(undefined, choice, signal);
       return { name, capabilities: await shared.provider.capabilities(name, signal) };
     },
-    async modelOf(session, choice = {}) {
-      const signal = AbortSignal.timeout(DESCRIBE_MS);
-      try {
-        const model = await modelNameOf(session, choice, signal);
-        const { tools } = await shared.provider.capabilities(model, signal);
-        return { model, tools };
-      } catch (error) {
-        shared.log.info({ err: error }, 'model_not_described');
-        return undefined;
-      }
-    },
+    modelOf: (session, choice = {}) =>
+      describeOrNot(shared, (signal) => modelNameOf(session, choice, signal)),
     classifyStep: (profileId, step) =>
       classifyFor(shared.prompts.prepare(shared.models.profile(profileId)).tools)(step),
+    checkArgs: createArgsCheck(() => shared.tools()),
     escalate: (signal) => escalateUntil(planned, signal),
     close: () => afterTurn.close(),
+  };
+}
+
+/** A model and whether it can call tools; undefined while its server does not answer. Never throws. */
+async function describeOrNot(
+  { provider, log }: AgentShared,
+  nameOf: (signal: AbortSignal) => Promise<string>,
+): Promise<{ model: string; tools: boolean } | undefined> {
+  const signal = AbortSignal.timeout(DESCRIBE_MS);
+  try {
+    const model = await nameOf(signal);
+    const { tools } = await provider.capabilities(model, signal);
+    return { model, tools };
+  } catch (error) {
+    log.info({ err: error }, 'model_not_described');
+    return undefined;
+  }
+}
+
+/** Checks arguments that a person has changed as those of a model are checked. */
+function createArgsCheck(tools: AgentDeps['tools']): CheckArgs {
+  return (name, args) => {
+    const byName = new Map(tools().map((tool) => [tool.name, tool]));
+    const checked = checkCall({ id: '', name, args }, byName);
+    return 'refusal' in checked ? checked.refusal.content : undefined;
   };
 }
 

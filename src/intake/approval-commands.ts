@@ -1,4 +1,5 @@
 /** Decisions on approval requests in chats: by a button, by `/approve` and `/deny`, or by a reply to the question. */
+import { z } from 'zod';
 import type { IntakeContext } from './context.ts';
 import {
   type ApprovalRecord,
@@ -76,12 +77,49 @@ export function createApprovalCommands(approvals: Approvals): Command[] {
   ];
 }
 
+/** Approves a call with the arguments in a JSON object in place of those of the same names; undefined if it is none. */
+async function approveChanged(
+  approvals: Approvals,
+  id: string,
+  by: Decider,
+  text: string,
+  say: Say,
+): Promise<string> {
+  const changes = readObject(text);
+  if (changes === undefined) return say('decided.bad_args', { problem: say('decided.no_json') });
+  const request = await approvals.decidable(id, by);
+  const args = { ...readArgs(request?.args), ...changes };
+  return describeDecided(await approvals.decide(id, 'approved', by, { args }), say);
+}
+
+/** A JSON object, alone or as a block of code. */
+function readObject(text: string): Record<string, unknown> | undefined {
+  const [, block] = /^```[a-z]*\n?([^]*?)\n?```$/.exec(text.trim()) ?? [];
+  try {
+    return jsonObject.safeParse(JSON.parse(block ?? text)).data;
+  } catch {
+    // Not JSON: `undefined` says so.
+    return undefined;
+  }
+}
+
+const jsonObject = z.record(z.string(), z.unknown());
+
+function readArgs(args: unknown): Record<string, unknown> {
+  return jsonObject.safeParse(args).data ?? {};
+}
+
 /** The format of a request id; any other first word of `/deny` starts the reason. */
 const GIVEN_ID = /^([\w-]{22})(?:\s+|$)/;
 
 async function approve(approvals: Approvals, call: CommandCall): Promise<string> {
-  const id = call.args === '' ? await waitingId(approvals, call) : call.args;
+  const match = GIVEN_ID.exec(call.args);
+  const change = call.args.slice(match?.[0].length ?? 0);
+  const isChange = change.startsWith('{');
+  const given = match?.[1] ?? (isChange || call.args === '' ? undefined : call.args);
+  const id = given ?? (await waitingId(approvals, call));
   if (id === undefined) return call.say('decided.nothing');
+  if (isChange) return await approveChanged(approvals, id, deciderOf(call), change, call.say);
   return describeDecided(await approvals.decide(id, 'approved', deciderOf(call)), call.say);
 }
 
@@ -139,10 +177,11 @@ async function denyFor(
 const REQUESTS_SEARCHED = 5;
 
 /**
- * Denies the request that a message replies to, with its text as the reason; undefined if it replies to something else,
+ * Denies the request that a message replies to, with its text as the reason, or approves it with the arguments of a JSON
+ * object; undefined if it replies to something else,
  * or its sender may not decide. Throws only `StoreError`.
  */
-export async function denyByReply(
+export async function decideByReply(
   { approvals, ledger, languages }: IntakeContext,
   message: InboundMessage,
   session: SessionKey,
@@ -162,7 +201,11 @@ export async function denyByReply(
     const at = { address, place };
     const by: Decider = { userId, name: senderName, owner, at };
     const mine = await approvals.decidable(id, by);
-    return mine === undefined ? undefined : await denyFor(approvals, id, by, content, languages.say(message));
+    if (mine === undefined) return undefined;
+    const say = languages.say(message);
+    return readObject(content) === undefined
+      ? await denyFor(approvals, id, by, content, say)
+      : await approveChanged(approvals, id, by, content, say);
   }
   return undefined;
 }

@@ -2,11 +2,14 @@
 import {
   type ApprovalRecord,
   approvalRef,
+  type CheckArgs,
   type Approvals,
   type ApprovalStore,
   type Decided,
   type Decider,
   isApprovalId,
+  MAX_ASKED_CHARS,
+  shownArgs,
   MAX_APPROVAL_RULES,
 } from '../protocol/agent/approvals.ts';
 import type { Address } from '../protocol/message.ts';
@@ -20,6 +23,7 @@ export function createApprovals(
   store: ApprovalStore,
   lanes: LaneStore,
   bus: MessageBus,
+  checkArgs: CheckArgs,
   log: Log,
 ): Approvals {
   return {
@@ -36,7 +40,7 @@ export function createApprovals(
       const record = isApprovalId(id) ? await store.approval(id) : undefined;
       return record !== undefined && refused(record, by) === undefined ? record : undefined;
     },
-    async decide(id, decision, by, { reason, always: isAlways } = {}) {
+    async decide(id, decision, by, { reason, always: isAlways, args } = {}) {
       if (!isApprovalId(id)) return { kind: 'unknown' };
       const record = await store.approval(id);
       const refusal = record === undefined ? ({ kind: 'unknown' } as const) : refused(record, by);
@@ -44,10 +48,12 @@ export function createApprovals(
         log.info({ approvalId: id, userId: by.userId, why: refusal.kind }, 'approval_decision_refused');
         return refusal;
       }
-      if (await lanes.decide(id, decision, by.userId, { name: by.name, reason, always: isAlways })) {
+      const problem = record && args && problemOf(record, args, checkArgs);
+      if (problem !== undefined) return { kind: 'bad_args', problem };
+      if (await lanes.decide(id, decision, by.userId, { name: by.name, reason, always: isAlways, args })) {
         bus.sweepSoon();
         const rule = isAlways === true && record ? await ruleOf(store, record) : undefined;
-        return { kind: 'decided', decision, rule };
+        return { kind: 'decided', decision, rule, ...(args !== undefined && { changed: true }) };
       }
       // Someone else decided first, or it expired.
       const current = await store.approval(id);
@@ -55,6 +61,19 @@ export function createApprovals(
       return outcomeOf(current) ?? { kind: 'expired' };
     },
   };
+}
+
+/** Why a request cannot be approved with these arguments. */
+function problemOf(
+  { tool, plan, question }: ApprovalRecord,
+  args: Readonly<Record<string, unknown>>,
+  checkArgs: CheckArgs,
+): string | undefined {
+  if (plan !== undefined || question !== undefined) return 'this has no arguments that can be changed.';
+  const { length } = shownArgs(args);
+  if (length > MAX_ASKED_CHARS)
+    return `the arguments have ${length} characters; at most ${MAX_ASKED_CHARS} can be approved.`;
+  return checkArgs(tool, args);
 }
 
 /** What happened to the rule that was requested with an approval. */
@@ -110,7 +129,10 @@ function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, 
 export function describeDecided(outcome: Decided, say: Say): string {
   switch (outcome.kind) {
     case 'decided':
+      if (outcome.changed === true) return say('decided.changed');
       return outcome.decision === 'denied' ? say('decided.denied') : describeApproved(outcome.rule, say);
+    case 'bad_args':
+      return say('decided.bad_args', { problem: outcome.problem });
     case 'settled':
       return describeSettled(outcome.record, say);
     case 'expired':

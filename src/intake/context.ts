@@ -30,7 +30,7 @@ import type { PlanStore } from '../protocol/agent/plan-store.ts';
 import type { NoteRefusal } from '../protocol/store/traces.ts';
 import type { PersonLanguages } from '../protocol/texts/languages.ts';
 import type { Say, TextRef } from '../protocol/texts/say.ts';
-import type { Approvals, ApprovalStore } from '../protocol/agent/approvals.ts';
+import type { Approvals, ApprovalStore, CheckArgs } from '../protocol/agent/approvals.ts';
 import type { NamedSessions } from './hook-settings.ts';
 import type { CheckTokenBudget, IntakeLimits } from './limits.ts';
 import type { ThreadTalk } from './thread-talk.ts';
@@ -113,6 +113,7 @@ export interface IntakeOptions {
   boundTo: BoundTo;
   agent: {
     classifyStep(profileId: string | undefined, step: Parameters<ClassifyStep>[0]): ReturnType<ClassifyStep>;
+    checkArgs: CheckArgs;
     /** The chosen model, else the session's, and whether it can call tools (undefined while unknown). Never throws. */
     modelOf(
       session: SessionRecord | undefined,

@@ -46,7 +46,7 @@ export function createIntake(options: IntakeOptions): Intake {
     openThread: openThreadIn(channels, log),
     threads: new ThreadTalk(options),
     noteContact: createNoteContact(store.contacts, options.monotonicNow),
-    approvals: createApprovals(store.approvals, store.lanes, bus, log),
+    approvals: createApprovals(store.approvals, store.lanes, bus, options.agent.checkArgs, log),
     checkTokenBudget: createTokenBudget(() => settings.current().limits.tokensPerDay, store.usage, Date.now),
   };
   const commands = commandsOf(context);

@@ -14,7 +14,7 @@ import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../protocol
 import type { Say } from '../protocol/texts/say.ts';
 import { cleanText } from '../lib/text.ts';
 import { accept } from './accept.ts';
-import { createApprovalButtons, denyByReply } from './approval-commands.ts';
+import { createApprovalButtons, decideByReply } from './approval-commands.ts';
 import { answerByReply, createQuestionButtons } from './surfaces/answers.ts';
 import { type CommandReader, readCommands } from './commands.ts';
 import type { IntakeContext } from './context.ts';
@@ -169,7 +169,7 @@ async function changeByReply(
   const session = await sessionOf(context, message);
   return (
     (await answerByReply(context, message)) ??
-    (await denyByReply(context, message, session, owner)) ??
+    (await decideByReply(context, message, session, owner)) ??
     (await changePlanByReply(context, message, session))
   );
 }

@@ -221,6 +221,8 @@ const TOOLS = [
     how: z.enum(['person', 'expiry', 'stop']).optional(),
     decidedAt: z.string().optional(),
     reason: z.string().optional(),
+    /** The arguments with which a person has approved it instead. */
+    args: z.record(z.string(), z.unknown()).optional(),
   }),
   event('subagent_spawned', 'a subagent begins', { profileId: z.string(), task: z.string() }),
   event('subagent_completed', 'a subagent has ended', { result: z.string(), completedNormally: z.boolean() }),

@@ -17,6 +17,7 @@ it('decides nothing from text that cannot be the id of a request, and does not q
     partial({ approval: (id) => Promise.resolve(void asked.push(id)), ...none }),
     partial({ decide: no }),
     quietBus({ sweepSoon: no }),
+    no,
     log,
   );
   const by = { userId: 'token:1', owner: true };

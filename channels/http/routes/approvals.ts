@@ -17,6 +17,8 @@ export const decisionFields = {
   reason: z.string().trim().min(1).max(MAX_REASON_CHARS).optional(),
   /** Of an approval: exactly this call runs in this session without a question from now on. */
   always: z.boolean().optional(),
+  /** Of an approval: all arguments with which the call runs instead. */
+  args: z.record(z.string(), z.unknown()).optional(),
 };
 
 type Decision = z.output<z.ZodObject<typeof decisionFields>>;
@@ -38,7 +40,7 @@ export const approvalRoutes: readonly Route[] = [
   route('POST', '/v1/approvals/:id', 'approve', {
     summary: 'Decide one; the first decision counts',
     description:
-      'The first answer counts, any further one is 409. `always` makes a rule of it; the model reads the `reason` of a denial.',
+      'The first answer counts, any further one is 409. `always` makes a rule of it; `args` are the arguments with which it runs instead; the model reads the `reason` of a denial.',
     body: consistent(z.strictObject(decisionFields)),
     async handle(c, deps, read) {
       const id = c.req.param('id') ?? '';
@@ -78,7 +80,15 @@ export function consistent<Shape extends Decision>(schema: z.ZodType<Shape>): z.
     .refine(({ decision, always: isPermanent }) => isPermanent !== true || decision === 'approved', {
       path: ['always'],
       message: 'only an approval can be permanent',
-    });
+    })
+    .refine(
+      ({ decision, args, always: isPermanent }) =>
+        args === undefined || (decision === 'approved' && isPermanent !== true),
+      {
+        path: ['args'],
+        message: 'only an approval that is not permanent changes the arguments',
+      },
+    );
 }
 
 /** The error for a decision that was not made. An approval of others looks as if it did not exist. */
@@ -90,6 +100,8 @@ export function undecided(result: Exclude<Decided, { kind: 'decided' }>): HttpEr
     }
     case 'expired':
       return new HttpError(409, 'expired', 'This request expired; nothing was run, and nothing changed.');
+    case 'bad_args':
+      return new HttpError(400, 'bad_args', result.problem);
     case 'unknown':
     case 'elsewhere':
     case 'forbidden':

@@ -85,8 +85,8 @@ async function act(
     }
     case 'approve': {
       requireScope(caller, 'approve');
-      const { id, decision, reason, always: isPermanent } = frame;
-      const result = await deps.gateway.decide(caller, id, decision, { reason, always: isPermanent });
+      const { id, decision, reason, always: isPermanent, args } = frame;
+      const result = await deps.gateway.decide(caller, id, decision, { reason, always: isPermanent, args });
       if (result.kind !== 'decided') throw undecided(result);
       return ok({ id, decision: result.decision, ...(result.rule && { rule: result.rule }) });
     }

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import type { KeyStore } from '../../../src/protocol/channel.ts';
 import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../../src/protocol/gateway-api.ts';
 import type { Log } from '../../../src/protocol/log.ts';
+import { textRef } from '../../../src/protocol/texts/say.ts';
 import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { CLIENT, errcodeOf, type MatrixClient, pathOf } from '../client.ts';
@@ -24,6 +26,8 @@ interface EncryptionParts {
   keys: KeyStore;
   /** Secret. */
   token: string;
+  /** Secret. */
+  recoveryKey?: string | undefined;
   log: Log;
   monotonicMs: () => number;
 }
@@ -38,6 +42,8 @@ export class Encryption {
   /** There is an encrypted room, or was one before. */
   #isWanted = false;
   #counts = '';
+  /** What the operator should know; undefined while all is well, or nothing is encrypted. */
+  health: ChannelHealth | undefined;
   /** A sync reports changes of rooms, so that they need not be read again for each message. */
   follows = false;
   /** Called when keys of rooms arrive. */
@@ -58,7 +64,7 @@ export class Encryption {
     if (own !== undefined) this.#isWanted ||= (await this.#parts.keys.version(nameOf(own))) > 0;
   }
 
-  /** Whether a room is encrypted: once it is, always. Throws `ChannelError`. */
+  /** Whether a room is encrypted: once the bot has encrypted there, always. Throws `ChannelError`, `StoreError`. */
   async isEncrypted(roomId: string): Promise<boolean> {
     const known = this.#encrypted.get(roomId);
     if (known === true || (known === false && this.follows)) return known;
@@ -68,7 +74,9 @@ export class Encryption {
       if (code === 'M_NOT_FOUND' || code === 'M_FORBIDDEN') return {};
       throw error;
     });
-    const isEncrypted = Algorithm.safeParse(content).success;
+    // A homeserver that denies it may want to read along.
+    const isEncrypted =
+      Algorithm.safeParse(content).success || (this.#isWanted && (await this.#knows(roomId)));
     this.#encrypted.set(roomId, isEncrypted);
     return isEncrypted;
   }
@@ -109,7 +117,7 @@ export class Encryption {
     const device = await this.#load();
     const { data: clear } = Clear.safeParse(await device.decrypt(roomId, event));
     if (clear === undefined) return undefined;
-    const fresh = edit && (await this.decrypt(roomId, edit).catch(unlessForged));
+    const fresh = edit && (await this.decrypt(roomId, edit).catch(unlessRejected));
     const unsigned = { ...event.unsigned, 'm.relations': fresh && { 'm.replace': fresh } };
     return { ...event, ...clear, unsigned };
   }
@@ -141,9 +149,12 @@ export class Encryption {
   async #unlessUnavailable(work: Promise<unknown>): Promise<void> {
     try {
       await work;
+      this.health = undefined;
     } catch (error) {
       if (!(error instanceof GatewayError) || error.retryable) throw error;
       this.#parts.log.error({ err: error }, 'matrix_encryption_unavailable');
+      const detail = textRef('health.keys', { network: 'Matrix', variable: 'MATRIX_TOKEN' });
+      this.health = { state: 'degraded', detail };
     }
   }
 
@@ -160,6 +171,11 @@ export class Encryption {
       (loaded) => loaded.close(),
       () => undefined,
     );
+  }
+
+  async #knows(roomId: string): Promise<boolean> {
+    const device = await this.#load().catch(unlessRejected);
+    return device !== undefined && (await device.knows(roomId));
   }
 
   async #load(): Promise<Device> {
@@ -217,7 +233,7 @@ function nameOf({ userId, deviceId }: OwnDevice): string {
   return `matrix:${userId} ${deviceId}`;
 }
 
-function unlessForged(error: unknown): undefined {
+function unlessRejected(error: unknown): undefined {
   if (error instanceof ChannelError && error.code === 'rejected') return undefined;
   throw error;
 }

@@ -77,6 +77,9 @@ export async function passGate(
   if (bound instanceof ToolError) return failure(`Not run: ${bound.message}`);
   const digest = digestOf(turn.sessionKey, call, bound, target);
   if (newest?.digest === digest) return undefined;
+  // With changed arguments: the person had read the others, next to the same files and the same chat.
+  const read = newest?.changed == null ? undefined : { ...call, args: newest.shown };
+  if (read && newest?.digest === digestOf(turn.sessionKey, read, bound, target)) return undefined;
   const rule = ruleDigest(turn, call, bound, target);
   const ruleId = rule === undefined ? undefined : await approvals.useRule(turn.sessionKey, rule);
   if (ruleId !== undefined) {
@@ -129,6 +132,14 @@ function withTarget(judgement: Judgement, target: CallTarget | undefined, say: S
   const to = say('risk.writes_to', { chat: target.label, address: `\`${target.address}\`` });
   const more = judgement.risk === 'dangerous' ? ` ${judgement.warning}` : '';
   return { risk: 'dangerous', warning: to + more };
+}
+
+/** The arguments with which a person has approved a call instead of its own; undefined if no one has changed any. */
+export function changedArgs(
+  { approvals }: Turn,
+  callKey: string,
+): Readonly<Record<string, unknown>> | undefined {
+  return approvals.find((one) => one.callKey === callKey && one.changed != null)?.changed ?? undefined;
 }
 
 /** The files to which an approval is bound: those that the call names, and of a program the state of all. */

@@ -7,7 +7,7 @@ import type { ToolCall } from '../../protocol/agent/provider.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../protocol/agent/subagents.ts';
 import type { Tool, ToolContext } from '../../protocol/agent/tool.ts';
 import { askPerson } from './ask-person.ts';
-import { type GatedCall, passGate } from './approval-gate.ts';
+import { changedArgs, type GatedCall, passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
 import { runConcurrently } from '../../lib/async/run-concurrently.ts';
 import type { Answer } from '../prompt/history.ts';
@@ -128,7 +128,9 @@ async function runCall(
   pending: PendingCall,
   emit: Emit,
 ): Promise<Outcome & { sent?: string }> {
-  const { n, callIndex, call, signal } = pending;
+  const { n, callIndex, signal, callKey } = pending;
+  const changed = changedArgs(turn, callKey);
+  const call = changed === undefined ? pending.call : { ...pending.call, args: changed };
   const checked = checkCall(call, callableTools(turn.prepared, call));
   // A call that was begun before a crash may have taken effect, though a reload or a switched profile has removed the tool.
   const isRepeat = turn.rows.intended(n, callIndex);
@@ -137,7 +139,13 @@ async function runCall(
   if (isRepeat && tool.effect === 'unsafe') return outcomeUnknown(tool.name, turn, emit);
   const run = (): Promise<Outcome & { sent?: string }> => runTool(shared, turn, pending, tool, args, emit);
   // From the check of the files that a call names to its end, no other call changes one.
-  return tool.files === undefined ? await run() : await shared.fileLock.run(turn.folder, signal, run);
+  const outcome = await (tool.files === undefined ? run() : shared.fileLock.run(turn.folder, signal, run));
+  return changed === undefined ? outcome : { ...outcome, content: changedNote(changed) + outcome.content };
+}
+
+/** What the model reads above the result of a call whose arguments a person has changed. */
+function changedNote(args: Readonly<Record<string, unknown>>): string {
+  return `(A person changed this call before allowing it. Its arguments were: ${JSON.stringify(args)})\n`;
 }
 
 /** Runs a call whose arguments are valid, once the gate lets it pass; a call that was begun before a crash had passed it. */

@@ -155,6 +155,9 @@ function callText(subject: ApprovalSubject, title: string, ending: string, say: 
   const parts = [
     `**${title}** \`${subject.tool}\``,
     fenced(shownArgs(subject.args), 'json'),
+    ...(subject.changed === undefined
+      ? []
+      : [say('approval.with_changes'), fenced(shownArgs(subject.changed), 'json')]),
     ...(subject.files ?? []).map((file) => describeFile(file, say)),
     subject.warning,
     ending,

@@ -152,14 +152,18 @@ function inEachChat<Asked extends ApprovalSubject>(
 /** The decided call, with who decided it and when. */
 function decidedCall(
   record: ApprovalRecord | undefined,
-): Pick<Extract<EventBody, { type: 'approval_decided' }>, 'toolCallId' | 'by' | 'decidedAt' | 'reason'> {
+): Pick<
+  Extract<EventBody, { type: 'approval_decided' }>,
+  'toolCallId' | 'by' | 'decidedAt' | 'reason' | 'args'
+> {
   if (record === undefined || record.plan !== undefined) return {};
-  const { toolCallId, decidedName, decidedAt, reason } = record;
+  const { toolCallId, decidedName, decidedAt, reason, changed } = record;
   return {
     toolCallId,
     ...(decidedName !== undefined && { by: decidedName }),
     ...(decidedAt !== undefined && { decidedAt: decidedAt.toISOString() }),
     ...(reason !== undefined && { reason }),
+    ...(changed !== undefined && { args: changed }),
   };
 }
 

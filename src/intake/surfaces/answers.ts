@@ -77,6 +77,7 @@ function describeAnswered(outcome: Decided, say: Say, done: 'ask.answered' | 'as
     case 'expired':
     case 'unknown':
       return say('ask.over');
+    case 'bad_args':
     case 'elsewhere':
     case 'forbidden':
       return say('ask.not_you');

@@ -107,6 +107,8 @@ export const approvalSubject = z.object({
   userId: z.string(),
   address: z.templateLiteral([z.string().min(1), ':', z.string().min(1)]),
   agentId: z.string().optional(),
+  /** The arguments with which a person has approved it instead. */
+  changed: z.record(z.string(), z.unknown()).optional(),
   /** Whether others read it where it is asked. */
   place: z.enum(['private', 'group']).optional(),
   /** Chats of owners in which it was asked, too, because no one had answered. */
@@ -235,10 +237,18 @@ export interface Decider {
 
 /** Outcome of a decision; only `decided` changed anything. */
 export type Decided =
-  | { kind: 'decided'; decision: ApprovalDecision; rule?: 'stored' | 'full' | 'not_offered' | undefined }
+  | {
+      kind: 'decided';
+      decision: ApprovalDecision;
+      rule?: 'stored' | 'full' | 'not_offered' | undefined;
+      /** With other arguments than the call's own. */
+      changed?: boolean;
+    }
   | { kind: 'settled'; record: ApprovalRecord }
   | { kind: 'expired' }
   | { kind: 'unknown' }
+  /** The changed arguments are not those of the tool, or nothing can be changed here. */
+  | { kind: 'bad_args'; problem: string }
   /** A button under another request, or in another chat. */
   | { kind: 'elsewhere' }
   | { kind: 'forbidden' };
@@ -249,7 +259,12 @@ export interface DecisionDetail {
   reason?: string | undefined;
   /** With an approval: the same call runs in this session without a question from now on. */
   always?: boolean | undefined;
+  /** With an approval: all arguments with which the call runs instead. */
+  args?: Readonly<Record<string, unknown>> | undefined;
 }
+
+/** What is wrong with arguments of a tool, for people; undefined if nothing is. Never throws. */
+export type CheckArgs = (tool: string, args: Readonly<Record<string, unknown>>) => string | undefined;
 
 /** Decides approval requests. Throws only `StoreError`. */
 export interface Approvals {

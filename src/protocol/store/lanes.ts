@@ -1,4 +1,5 @@
 /** Durable lanes: ordered, exclusive queues by key, kept in the store. */
+import type { DecisionDetail } from '../agent/approvals.ts';
 import type { ApprovalDecision, OpenedTurn } from './records.ts';
 import type { DeliveryPayload, SessionKey } from '../message.ts';
 
@@ -187,7 +188,7 @@ export interface LaneStore {
     approvalId: string,
     decision: ApprovalDecision,
     decidedBy: string,
-    detail?: { name?: string | undefined; reason?: string | undefined; always?: boolean | undefined },
+    detail?: DecisionDetail & { name?: string | undefined },
   ): Promise<boolean>;
   /** The newest `limit` dead letters, newest first, or `only` that one; they are kept as long as any finished message. */
   deadLetters(limit: number, only?: { lane: LaneKey; seq: number }): Promise<DeadLetter[]>;

@@ -272,6 +272,9 @@ export interface TurnApproval {
   decision: ApprovalDecision;
   decidedBy: string;
   reason?: string | null | undefined;
+  /** The arguments with which a person approved it instead, and those that the person had read. */
+  changed?: Readonly<Record<string, unknown>> | null | undefined;
+  shown?: unknown;
 }
 
 /** What the gateway chooses when no one else does, by name. Throws only `StoreError`. */

@@ -1,7 +1,8 @@
 /** The texts in English, which every other language falls back to. */
 import { about, commands, settings } from './english/commands.ts';
 import { access, approvals, channelHealth, channels, surfaces } from './english/access.ts';
-import { delivery, plans, turns } from './english/turns.ts';
+import { delivery } from './english/delivery.ts';
+import { plans, turns } from './english/turns.ts';
 import { failures, fileProblems, files, outcomes, providers, trace } from './english/providers.ts';
 import { pageChat, pageChats, pageErrors, pageFrame, pagePlans } from './english/page.ts';
 import { pageSettings, pageTurns } from './english/page-settings.ts';

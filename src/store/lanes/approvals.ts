@@ -26,12 +26,13 @@ export function createApprovals(database: Database) {
   return {
     alsoAsk: (id, question) => database.run((sql) => alsoAsk(sql, cleanText(id), question)),
     park: (fence, approval) => database.run((sql, attempt) => park(sql, fence, approval, attempt)),
-    decide: (id, decision, decidedBy, { name, reason, always: addsRule = false } = {}) => {
+    decide: (id, decision, decidedBy, { name, reason, always: addsRule = false, args } = {}) => {
       const by = {
         id: cleanText(decidedBy),
         name: name === undefined ? null : cleanText(name),
         reason: reason === undefined ? null : cleanText(reason),
-        always: addsRule,
+        always: addsRule && args === undefined,
+        args: args === undefined ? null : cleanJson(args),
       };
       return database.run((sql, attempt) => decide(sql, cleanText(id), decision, by, attempt));
     },
@@ -106,7 +107,7 @@ async function decide(
   sql: Sql,
   id: string,
   decision: ApprovalDecision,
-  by: { id: string; name: string | null; reason: string | null; always: boolean },
+  by: { id: string; name: string | null; reason: string | null; always: boolean; args: string | null },
   attempt: number,
 ): Promise<boolean> {
   const [row] = await sql<{ decided: boolean; mine: boolean | null }[]>`
@@ -114,7 +115,9 @@ async function decide(
       select key from lane where key = (select lane from approval where id = ${id}) for update),
     decided as (
       update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now(),
-        reason = ${by.reason}
+        reason = ${by.reason},
+        detail = case when ${by.args}::text is null then detail
+          else jsonb_set(detail, '{changed}', ${by.args}::jsonb) end
       from target
       where id = ${id} and state = 'pending' and expires_at > now() returning lane, turn_id, detail),
     ${storedRule(sql, by, decision)}

@@ -218,7 +218,7 @@ async function journals(sql: Sql, ids: readonly string[]): Promise<JournalPage> 
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'turnId', turn_id, 'toolCallId', detail ->> 'toolCallId',
           'agentId', detail ->> 'agentId', 'warning', detail ->> 'warning', 'state', state,
           'decidedBy', decided_by, 'decidedName', decided_name, 'decidedAt', decided_at, 'reason', reason) order by created_at), '[]')
-        from (select * from approval where turn_id in (${turnIds}) and detail -> 'plan' is null
+        from (select * from approval where turn_id in (${turnIds}) and detail -> 'plan' is null and not detail ? 'question'
           order by created_at desc limit ${MAX_LISTED_APPROVALS}) asked) as approvals,
       (select coalesce(jsonb_agg(jsonb_build_object('turnId', turn_id, 'fact', payload -> 'fact') order by seq), '[]')
         from (select c.seq, c.turn_id, c.payload from context c

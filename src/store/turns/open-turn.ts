@@ -126,7 +126,8 @@ async function readTurn(
       (select coalesce(jsonb_agg(jsonb_build_object(
           'id', id, 'callKey', coalesce(detail ->> 'callKey', ''), 'digest', coalesce(detail ->> 'digest', ''),
           'decision', case when state = 'approved' then state else 'denied' end,
-          'decidedBy', coalesce(decided_by, 'expiry'), 'reason', reason) order by created_at desc), '[]')
+          'decidedBy', coalesce(decided_by, 'expiry'), 'reason', reason, 'changed', detail -> 'changed',
+          'shown', case when detail ? 'changed' then detail -> 'args' end) order by created_at desc), '[]')
         from (select * from approval where turn_id = ${turnId} order by created_at desc
           limit ${MAX_TURN_APPROVALS}) asked) as approvals,
       (select doc from plan where turn_id = ${turnId} order by created_at desc limit 1) as plan

@@ -57,7 +57,7 @@ async function list(sql: Sql, query: SessionListQuery): Promise<ListedSession[]>
       left join lateral (
         select content from message m where m.session = s.key order by m.seq limit 1) first on true
       left join lateral (
-        select id from approval a where a.lane = 'in:' || s.key and a.state = 'pending' and a.expires_at > now()
+        select id from approval a where a.lane = 'in:' || s.key and a.state = 'pending' and a.expires_at > now() and not a.detail ? 'question'
         limit 1) waits on true
     order by (s.pinned and not s.archived) desc, s.updated_at desc, s.key`;
   return rows.map(({ session, preview, state, queued, ownerName }) => {

@@ -8,10 +8,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { MAX_UNREAD } from '../../../channels/matrix/unread.ts';
 import type { Media } from '../../../src/protocol/media.ts';
-import { failureOf } from '../../fakes/gateway/channel-setup.ts';
 import { EncryptingClient } from '../../fakes/matrix/encrypting-client.ts';
-import { MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
-import { DEVICE, type FakePerson, type FakeRoom } from '../../fakes/matrix/rooms.ts';
+import type { FakePerson, FakeRoom } from '../../fakes/matrix/rooms.ts';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
 
 const WAIT = { timeout: 20_000, interval: 10 };
@@ -71,6 +69,53 @@ it('encrypts from the moment a room switches encryption on, which nothing switch
   await setup.channel.send(setup.part(plain.id, 'for Ada'));
   expect(setup.server.screen(plain)).toEqual(['for everyone']);
   expect(await ada.screen(plain)).toEqual(['for Ada']);
+});
+
+it('has its keys before it enters an encrypted room, so that the first message there is for it, too', async () => {
+  const fresh = await MatrixSetup.open();
+  try {
+    await fresh.start();
+    const { rooms, calls } = fresh.server;
+    const eve = rooms.person('Eve');
+    const chat = rooms.empty();
+    rooms.member(chat, eve, 'join');
+    rooms.encrypt(chat, eve);
+    rooms.member(chat, rooms.bot, 'invite', eve, { is_direct: true });
+    await vi.waitFor(() => expect(rooms.membership(chat, rooms.bot.id)).toBe('join'), WAIT);
+    const at = (part: string): number => calls.findIndex((call) => call.includes(part));
+    expect(at('/keys/upload')).toBeGreaterThan(0);
+    expect(at('/keys/upload')).toBeLessThan(at('/join'));
+    const client = await EncryptingClient.open(fresh.server, eve);
+    await client.says(chat, 'hello?');
+    await vi.waitFor(() => expect(fresh.contents).toEqual(['hello?']), WAIT);
+  } finally {
+    await fresh.close();
+  }
+});
+
+it('reads what was written while it was offline, in order, also what a sync leaves out', async () => {
+  await setup.channel.stop();
+  const lines = Array.from({ length: 60 }, (_one, n) => `line ${n}`);
+  for (const line of lines) await ada.says(room, line);
+  setup.replace();
+  await setup.start();
+  await vi.waitFor(() => expect(setup.contents).toEqual(lines), WAIT);
+});
+
+it('encrypts also if the homeserver denies later that the room is encrypted', async () => {
+  await setup.channel.send(setup.part(room.id, 'one'));
+  room.state.delete('m.room.encryption ');
+  await setup.restart();
+  await setup.channel.send(setup.part(room.id, 'two'));
+  expect(await ada.screen(room)).toEqual(['one', 'two']);
+  expect(setup.server.screen(room)).toEqual([]);
+});
+
+it('takes no request to verify its device for a question', async () => {
+  const body = 'Ada is requesting to verify your key.';
+  await ada.says(room, { msgtype: 'm.key.verification.request', body, to: setup.server.rooms.bot.id });
+  await ada.says(room, 'hello');
+  await vi.waitFor(() => expect(setup.contents).toEqual(['hello']), WAIT);
 });
 
 it('shows buttons that reactions and replies press', async () => {
@@ -259,86 +304,4 @@ it('gives no further keys to people who left, nor the earlier ones to those who 
   expect(await ada.screen(room)).toEqual(['to Ada and Ben', 'to Ada and Cleo']);
   expect(await ben.screen(room)).toEqual(['to Ada and Ben', null]);
   expect(await cleo.screen(room)).toEqual([null, 'to Ada and Cleo']);
-});
-
-it('has the same device with the same keys after a restart, and gives away no one-time key twice', async () => {
-  await ada.says(room, 'before');
-  await vi.waitFor(() => expect(setup.contents).toEqual(['before']), WAIT);
-  await setup.channel.send(setup.part(room.id, 'one'));
-  await setup.restart();
-  const ben = await EncryptingClient.open(setup.server, person('Ben'));
-  const other = setup.server.rooms.room(person('Ben'));
-  setup.server.rooms.encrypt(other, person('Ben'));
-  await ben.says(other, 'after');
-  await vi.waitFor(() => expect(setup.contents).toEqual(['before', 'after']), WAIT);
-  await setup.channel.send(setup.part(room.id, 'two'));
-  expect(await ada.screen(room)).toEqual(['one', 'two']);
-  expect(await ben.screen(other)).toEqual([]);
-  const { keys, rooms } = setup.server;
-  expect(keys.deviceIds(rooms.bot.id)).toEqual([DEVICE]);
-  expect(new Set(keys.uploaded).size).toBe(keys.uploaded.length);
-  expect(new Set(keys.claimed).size).toBe(keys.claimed.length);
-});
-
-it('sends one event if the answer to it is lost and the process begins anew', async () => {
-  const failures = Array.from({ length: 2 }, () => ({
-    match: /send\/m\.room\.encrypted/,
-    kind: 'drop' as const,
-  }));
-  setup.server.failures.push(...failures);
-  await expect(setup.channel.send(setup.part(room.id, 'only once'))).rejects.toMatchObject({
-    retryable: true,
-  });
-  await setup.restart();
-  await setup.channel.send(setup.part(room.id, 'only once'));
-  expect(await ada.screen(room)).toEqual(['only once']);
-});
-
-it('lets two nodes send to one room, each with what the other has stored', async () => {
-  const first = setup.channel;
-  setup.replace();
-  const second = setup.channel;
-  const words = Array.from({ length: 12 }, (_one, n) => `message ${n}`);
-  await Promise.all(
-    words.map(async (word, n) => await (n % 2 === 0 ? first : second).send(setup.part(room.id, word))),
-  );
-  expect(new Set(await ada.screen(room))).toEqual(new Set(words));
-  expect(await ada.screen(room)).toHaveLength(words.length);
-  await second.stop();
-  setup.channel = first;
-});
-
-it('stores nothing in clear: not the keys, not what was sent', async () => {
-  await setup.channel.send(setup.part(room.id, 'moonbeam'));
-  const records = [...setup.keys.devices.values()].flatMap((one) => [...one.records]);
-  const clear = records.map(([key, value]) => `${key} ${Buffer.from(value).toString('latin1')}`).join('\n');
-  expect(records.length).toBeGreaterThan(5);
-  for (const word of ['moonbeam', 'private_key', 'curve25519', MATRIX_TOKEN])
-    expect(clear).not.toContain(word);
-  expect(setup.log.join('\n')).not.toContain('moonbeam');
-});
-
-describe('an account', () => {
-  it('gets cross-signing keys from its first device, so that clients see it as verified', async () => {
-    const { keys, rooms } = setup.server;
-    await vi.waitFor(() => expect(keys.isSigned(rooms.bot.id, DEVICE)).toBe(true), WAIT);
-  });
-
-  it('whose keys are lost says what to do, and still answers in rooms without encryption', async () => {
-    await setup.channel.stop();
-    setup.keys.devices.clear();
-    setup.replace();
-    await setup.start();
-    const failure = await failureOf(setup.channel.send(setup.part(room.id, 'secret')));
-    expect(failure).toMatchObject({
-      code: 'rejected',
-      message: expect.stringContaining('log the bot in again'),
-    });
-    const plain = setup.server.rooms.room(person('Ben'));
-    setup.server.says(plain, 'hello', person('Ben'));
-    await vi.waitFor(() => expect(setup.contents).toEqual(['hello']), WAIT);
-    await setup.channel.send(setup.part(plain.id, 'hello Ben'));
-    expect(setup.server.screen(plain)).toEqual(['hello Ben']);
-    expectUnseen('secret');
-  });
 });

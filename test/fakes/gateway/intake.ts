@@ -39,7 +39,11 @@ export function intakeOptions(store: TestStore, change: Partial<IntakeOptions> =
     profiles: () => [PROFILE],
     models: partial<IntakeModels>({ describe: async () => 'fake', about: async () => '' }),
     boundTo: () => undefined,
-    agent: { classifyStep: () => 'safe', modelOf: async () => ({ model: 'm', tools: true }) },
+    agent: {
+      classifyStep: () => 'safe',
+      checkArgs: () => undefined,
+      modelOf: async () => ({ model: 'm', tools: true }),
+    },
     linking: partial(),
     channels: new Map(),
     monotonicNow: () => performance.now(),
@@ -66,7 +70,7 @@ export function intakeContext(store: TestStore, change: Partial<IntakeContext> =
     openThread: async () => undefined,
     threads: new ThreadTalk(options),
     noteContact: createNoteContact(store.contacts, options.monotonicNow),
-    approvals: createApprovals(store.approvals, store.lanes, options.bus, silentLog),
+    approvals: createApprovals(store.approvals, store.lanes, options.bus, options.agent.checkArgs, silentLog),
     checkTokenBudget: async () => undefined,
     ...change,
   };

@@ -120,7 +120,7 @@ function drawCode(language: string, text: string) {
     'div',
     { class: 'code', dir: 'ltr' },
     head,
-    h('pre', { tabindex: '0', role: 'region', 'aria-label': say('page.markdown.code') }, code),
+    h('pre', { tabindex: '0', role: 'group', 'aria-label': say('page.markdown.code') }, code),
   );
 }
 
@@ -168,7 +168,7 @@ function drawTable({ align, head, rows }: Extract<BlockBody, { type: 'table' }>,
   const region = {
     class: 'table-scroll',
     tabindex: '0',
-    role: 'region',
+    role: 'group',
     'aria-label': say('page.markdown.table'),
   };
   return h(

@@ -14,6 +14,7 @@ const STATES: Readonly<Record<string, readonly [label: string, mood: Mood]>> = {
   off: [say('page.set.state_off'), 'off'],
   starting: [say('page.set.state_starting'), 'busy'],
   connecting: [say('page.set.state_starting'), 'busy'],
+  standby: [say('page.set.state_standby'), 'ok'],
   up: [say('page.set.state_up'), 'ok'],
   degraded: [say('page.set.state_degraded'), 'warning'],
   read_only: [say('page.set.state_read_only'), 'warning'],

@@ -126,6 +126,7 @@ export const approvals = {
   'approval.approved_by': 'Approved by {who}.',
   'approval.denied_by': 'Denied by {who}.',
   'approval.denied_because': 'Denied by {who}: {reason}.',
+  'approval.with_changes': 'Changed before it was approved:',
   'approval.who_on': '{who} on {network}',
   'approval.named_above': 'Named above: {path}',
   'approval.named_in': 'Named in {file}: {path}',
@@ -140,6 +141,9 @@ export const approvals = {
   'decided.rule_full':
     'Approved, but only this once: this chat already has the maximum of {most} rules. See {/rules}.',
   'decided.rule_not_offered': 'Approved, but only this once: it cannot be allowed permanently.',
+  'decided.changed': 'Approved with your changes.',
+  'decided.no_json': 'the changes must be a JSON object with the new values of arguments.',
+  'decided.bad_args': 'Nothing was decided: {problem}',
   'decided.stopped': 'Nothing changed: it was already stopped.',
   'decided.already_approved': 'Nothing changed: it was already approved by {who}.',
   'decided.already_denied': 'Nothing changed: it was already denied by {who}.',
@@ -277,14 +281,14 @@ export const channels = {
   'form.close': 'Cancel',
   'thread.unnamed': 'Question',
   'room.unread':
-    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, your app may send keys only to verified devices, or my owner has to log me in again: “parley doctor” tells which.',
+    'I cannot read your message: your app did not give me the key to it. Send it again. If I still cannot read it, your app sends keys only to verified devices, or I need a new login: the person who runs me can find out.',
 } as const;
 
 /*** What is wrong with a channel, and what helps: the details of its health. */
 export const channelHealth = {
   'health.needs': 'needs {needs}',
   'health.both': '{first} {second}',
-  'health.queued': 'waiting to receive; another node may be receiving now',
+  'health.queued': 'another node receives; this one takes over when that node ends',
   'health.broke': 'The connection to {network} was lost; reconnecting.',
   'health.calls': 'The {api} of {network} does not answer; retrying.',
   'health.missed': {
@@ -338,6 +342,8 @@ export const channelHealth = {
   'health.wait': '{network} asks for a pause of {ms} ms.',
   'health.login_token':
     'The {network} homeserver refused the access token: log the bot in again, set {variable} to the new token, and restart.',
+  'health.keys':
+    '{network}: the bot has no keys for encrypted rooms. Log the bot in again, set {variable} to the new token, and restart.',
   'health.server_calls': 'The {network} homeserver ({variable}) does not answer; retrying.',
   'health.server_sync': 'The {network} homeserver did not answer a sync; retrying.',
   'health.chat_token':

@@ -5,6 +5,10 @@ export const commands = {
 
   'bot.description':
     'Just write to me, and I will answer right here. If I do not know you yet, my first answer tells you what to do.',
+  'menu.files': 'Files, if you like',
+  'inline.ask': 'Ask this',
+  'inline.access': 'You have no access yet: open the bot',
+  'bot.page': 'Chat page',
   'bot.short_description': 'A personal assistant, run by the person who shared this bot with you.',
 
   'stop.stopped': 'Stopped.',
@@ -190,7 +194,7 @@ export const about = {
   'argument.link': 'The code from the other chat; leave it out to get one',
   'argument.profile': 'The profile to switch to',
   'argument.model': 'A model, or "default" for the default one',
-  'argument.stream': 'draft, edit, off',
+  'argument.stream': 'draft, edit, off, thinking, thinking off',
   'argument.schedule': 'add "<when>" <task>, or remove <number>; leave empty to list them',
   'argument.prompt': 'server name argument=value …',
 

@@ -61,6 +61,7 @@ export const pageSettings = {
   'page.set.memory_unverified': '{userId} · from {session} · {moment} · unverified',
   'page.set.state_off': 'off',
   'page.set.state_starting': 'starting',
+  'page.set.state_standby': 'standby',
   'page.set.state_up': 'OK',
   'page.set.state_degraded': 'degraded',
   'page.set.state_dead': 'failed',

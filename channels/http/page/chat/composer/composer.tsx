@@ -117,7 +117,7 @@ export function MessageField({ composer }: { composer: Composer }): JSX.Element 
         id="command-menu"
         class="command-menu"
         role="listbox"
-        tabIndex={-1}
+        tabIndex={0}
         aria-label={say('page.commands')}
         hidden
       />

@@ -8,7 +8,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const WIDE = { width: 1_100, height: 800 };
 const NARROW = { width: 390, height: 780 };
 
-/** What shuts people out (critical and serious), as `look: rule: element`; the page is left as it was opened. */
+/** What shuts people out or leads them astray (critical, serious and moderate), as `look: rule: element`; the page is left as it was opened. */
 export async function objections(page: Page): Promise<string[]> {
   const size = page.viewportSize() ?? WIDE;
   const found: string[] = [];
@@ -34,6 +34,6 @@ export async function objectionsAsItIs(page: Page): Promise<string[]> {
     .filter((one) => one instanceof CSSTransition).map((one) => one.finished.catch(() => undefined)))`);
   const results: AxeResults = await page.evaluate(`axe.run({ resultTypes: ['violations'] })`);
   return results.violations
-    .filter(({ impact }) => impact === 'critical' || impact === 'serious')
+    .filter(({ impact }) => impact === 'critical' || impact === 'serious' || impact === 'moderate')
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
 }

@@ -39,6 +39,10 @@ describePage('the page under axe', (tab) => {
       await tab.open(fixture.gateway.url, { ...screen, token: OWNER });
       await tab.page.locator('.starters').waitFor();
       expect(await found()).toEqual([]);
+      await tab.page.locator('#draft').fill('/');
+      await tab.page.locator('.command').first().waitFor();
+      expect(await found()).toEqual([]);
+      await tab.page.locator('#draft').fill('');
       await tab.page.keyboard.press('?');
       await tab.page.locator('dialog#keys[open]').waitFor();
       expect(await found()).toEqual([]);
