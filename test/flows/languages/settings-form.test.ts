@@ -12,18 +12,16 @@ import { type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 /** The screens with settings of `config.json`. */
 const FORMS = [
-  ...[
-    'general',
-    'models',
-    'profiles',
-    'access',
-    'tools',
-    'rules',
-    'schedules',
-    'webhooks',
-    'memory',
-    'storage',
-  ],
+  'general',
+  'models',
+  'profiles',
+  'access',
+  'tools',
+  'rules',
+  'schedules',
+  'webhooks',
+  'memory',
+  'storage',
   ...channels.map(({ name }) => `channels/${name}`),
 ];
 const english = descriptionsOf(jsonSchema(fileSchemaFor(channels)));
@@ -45,10 +43,10 @@ describePage('the form of the settings', (tab) => {
         ...(await page.evaluate(() => {
           for (const details of document.querySelectorAll('.config-form details'))
             details.setAttribute('open', '');
-          const told = [
+          const texts = [
             ...document.querySelectorAll('.setting label, .setting summary, .setting p, .setting dd'),
           ];
-          return told.map((element) => element.textContent);
+          return texts.map((element) => element.textContent);
         })),
       );
     }

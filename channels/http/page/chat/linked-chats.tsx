@@ -7,7 +7,7 @@ import type { LinkCommand } from '../../../../src/protocol/sessions/surfaces.ts'
 import { type Api, ApiError } from '../api.ts';
 import { channelOf } from '../chats/chat-names.ts';
 import { confirmDelete } from '../confirm.tsx';
-import { messageOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.ts';
 import { NewestAnswer } from '../newest.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { Time } from '../parts/time.tsx';

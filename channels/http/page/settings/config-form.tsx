@@ -1,11 +1,11 @@
 /** The forms of `config.json` and of profiles: every setting with its name, its sentence, its default and its error at the field. */
 import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../api.ts';
+import type { ApiError } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { kept, say, type TextRef } from '../texts.ts';
 import { type Answer, Choice, Section, useHost, WithCode } from './parts.tsx';
-import { problemsByField, type Schema, type Setting, settingsIn, shown, valueOf } from './config-values.ts';
+import { problemsByField, type Schema, type Setting, settingsIn, textOf, valueOf } from './config-values.ts';
 
 /** `config.json` as the API gives it. */
 export interface Config {
@@ -58,7 +58,7 @@ export function ConfigForm(props: {
       return needsRestart.length === 0 ? say('page.set.saved') : say('page.set.saved_later');
     } catch (error) {
       // What was typed stays, on top of what the file says by now.
-      if (error instanceof ApiError && error.status === 409) await reload();
+      if (isApiError(error) && error.status === 409) await reload();
       throw error;
     }
   };
@@ -114,11 +114,16 @@ function useEdits({ parts, save }: FormProps) {
       setReport(changes.length === 0 ? say('page.set.unchanged') : await save(changes));
       discard();
     } catch (error) {
-      const problems = error instanceof ApiError ? error.problems : [];
+      const problems = isApiError(error) ? error.problems : [];
       refuse(problems.length > 0 ? problemsByField(problems, names, kept) : { '': messageOf(error) });
     }
   };
   return { edits, refused, report, names, edit, discard, submit };
+}
+
+/** True for the errors of the API: the page's first script makes them, whose class is another one than this script's. */
+function isApiError(error: unknown): error is ApiError {
+  return error instanceof Error && 'status' in error && 'problems' in error;
 }
 
 /** The changes that were typed, and the fields whose text is no value. */
@@ -127,7 +132,7 @@ function changesIn(settings: readonly Setting[], edits: ByField<string | null>) 
   const changes = settings.flatMap((setting): Change[] => {
     const { name, path } = setting;
     const text = edits[name];
-    if (text === undefined || text === shown(setting)) return [];
+    if (text === undefined || text === textOf(setting)) return [];
     if (text === null || text === '') return [{ path }];
     const value = valueOf(setting, text);
     if (value === undefined) wrong[name] = say('page.set.not_json');
@@ -191,8 +196,8 @@ export function isWithin(name: string, path: string): boolean {
 }
 
 function textNow(setting: Setting, edit: string | null | undefined): string {
-  if (edit === null) return shown({ ...setting, value: setting.schema.default });
-  return edit ?? shown(setting);
+  if (edit === null) return textOf({ ...setting, value: setting.schema.default });
+  return edit ?? textOf(setting);
 }
 
 function SettingField(props: {
@@ -251,7 +256,7 @@ const MAX_DEFAULT_CHARS = 40;
 /** What a setting is called and does, its path, its default, and whether it waits for a restart. */
 function About({ id, setting, waits }: { id: string; setting: Setting; waits: boolean }): JSX.Element {
   const { name, schema } = setting;
-  const defaultText = shown({ ...setting, value: schema.default });
+  const defaultText = textOf({ ...setting, value: schema.default });
   return (
     <div class="setting-about">
       <label for={id}>{schema.title ?? name}</label>

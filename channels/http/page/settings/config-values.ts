@@ -86,7 +86,7 @@ function kindOf(schema: Schema, value: unknown): Setting['kind'] {
 }
 
 /** The text of a setting's field. */
-export function shown({ kind, value }: Pick<Setting, 'kind' | 'value'>): string {
+export function textOf({ kind, value }: Pick<Setting, 'kind' | 'value'>): string {
   if (value === undefined) return '';
   if (typeof value === 'string') return value;
   return kind === 'list' && Array.isArray(value) ? value.join('\n') : JSON.stringify(value, undefined, 2);

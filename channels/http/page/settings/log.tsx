@@ -82,7 +82,7 @@ function Line({ line: { time, level, message, fields } }: { line: LogLine }): JS
 }
 
 /** The fields of a line by their name, as the terminal shows them. */
-export function pairs(fields: string): [name: string, value: string][] {
+function pairs(fields: string): [name: string, value: string][] {
   try {
     const parsed: unknown = JSON.parse(fields);
     if (typeof parsed === 'object' && parsed !== null)

@@ -10,7 +10,7 @@ import { Loading, type Mood, Moment, Row, Rows, Section, useAnswer } from './par
 const LOOK_EVERY_MS = 5_000;
 
 /** What each state is called, and how it looks. */
-export const STATES: Readonly<Record<string, readonly [label: string, mood: Mood]>> = {
+const STATES: Readonly<Record<string, readonly [label: string, mood: Mood]>> = {
   off: [say('page.set.state_off'), 'off'],
   starting: [say('page.set.state_starting'), 'busy'],
   connecting: [say('page.set.state_starting'), 'busy'],

@@ -49,26 +49,26 @@ const LIVES = {
 export function Tokens(): JSX.Element {
   const { ask, showError } = useHost();
   const answer = useAnswer<{ tokens: Token[] }>('/v1/tokens');
-  const [made, setMade] = useState<{ name: string; secret: string }>();
+  const [newSecret, setNewSecret] = useState<{ name: string; secret: string }>();
   if (answer.body === undefined) return <Loading of={answer} />;
   const make = async (read: (name: string) => string, data: FormData): Promise<void> => {
     const [name, days] = [read('name'), read('days')];
     const scopes = ['chat', ...data.getAll('scope')];
     const body = { name, scopes, ...(days !== '' && { expiresInDays: Number(days) }) };
     const { secret } = await ask<{ secret: string }>('POST', '/v1/tokens', body);
-    setMade({ name, secret });
+    setNewSecret({ name, secret });
     await answer.reload();
   };
   const rotate = async ({ id, name }: Token): Promise<void> => {
     if (!(await confirmDelete(say('page.set.rotate_ask', { name }), say('page.set.rotate')))) return;
     const { secret } = await ask<{ secret: string }>('POST', `/v1/tokens/${encodeURIComponent(id)}/rotate`);
-    setMade({ name, secret });
+    setNewSecret({ name, secret });
     await answer.reload();
   };
   return (
     <>
       <Section title={say('page.set.tokens')} about={say('page.set.tokens_about')}>
-        {made !== undefined && <Secret {...made} close={() => setMade(undefined)} />}
+        {newSecret !== undefined && <Secret {...newSecret} close={() => setNewSecret(undefined)} />}
         <Rows empty={say('page.set.no_tokens')}>
           {answer.body.tokens.map((token) => (
             <TokenRow

@@ -46,7 +46,7 @@ export function AccountMenu({ api, showError, signOut, showArchived }: AccountPr
       <MenuItem id="archived" icon="archive" onClick={showArchived}>
         {say('page.chats.archived')}
       </MenuItem>
-      <MenuItem id="open-memory" icon="memory" onClick={() => void showMemories(api)}>
+      <MenuItem id="open-memory" icon="memory" onClick={() => showMemories(api)}>
         {say('page.memory')}
       </MenuItem>
       <MenuItem id="open-settings" icon="settings" href="#settings" hidden={version.value === undefined}>

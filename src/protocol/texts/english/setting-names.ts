@@ -51,6 +51,8 @@ export const settingNames = {
   'name.search.kind': 'Search service',
   'name.search.baseUrl': 'Address of the search service',
   'name.search.apiKeyEnv': 'Variable with its key',
+  'name.approvals.answerMinutes': 'Time for an answer (minutes)',
+  'name.approvals.escalateMinutes': 'Ask others after (minutes)',
   'name.approvals.expireMinutes': 'Approvals expire after (minutes)',
   'name.schedules.timeZone': 'Time zone',
   'name.schedules.perSession': 'Schedules per chat',

@@ -55,7 +55,11 @@ export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): J
       <p>{warning}</p>
       <div class="approval-foot">
         {mayDecide ? (
-          <Buttons mayAlways={mayAlways} disabled={isSending} decide={(...made) => void decide(...made)} />
+          <Buttons
+            mayAlways={mayAlways}
+            disabled={isSending}
+            decide={(...decision) => void decide(...decision)}
+          />
         ) : (
           <span>{say('page.approval.not_yours')}</span>
         )}

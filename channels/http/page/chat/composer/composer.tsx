@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Api, CommandListing, StoredFile } from '../../api.ts';
-import { CommandMenu } from '../../commands/command-menu.js';
+import { CommandMenu } from '../../commands/command-menu.tsx';
 import { byId } from '../../dom.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { say } from '../../texts.ts';

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Api, FileLimits, StoredFile } from '../../api.ts';
-import { messageOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { say } from '../../texts.ts';
 import { fileSize } from '../file-views.ts';

@@ -4,7 +4,7 @@ import {
   problemsByField,
   type Schema,
   settingsIn,
-  shown,
+  textOf,
   valueOf,
 } from '../../../../../channels/http/page/settings/config-values.ts';
 import { inEnglish, textRef } from '../../../../../src/protocol/texts/say.ts';
@@ -55,8 +55,8 @@ it('shows each value of the schema in a control of its kind, and hides what may 
 
 it('reads from the text of a field the value that it showed', () => {
   for (const one of all.filter(({ value }) => value !== undefined))
-    expect([one.name, valueOf(one, shown(one))]).toEqual([one.name, one.value]);
-  expect(shown(setting('limits.daily'))).toBe('');
+    expect([one.name, valueOf(one, textOf(one))]).toEqual([one.name, one.value]);
+  expect(textOf(setting('limits.daily'))).toBe('');
   expect(valueOf(setting('limits.daily'), 'true')).toBe(true);
   expect(valueOf(setting('hosts'), ' a \n\n b ')).toEqual(['a', 'b']);
   expect(valueOf(setting('servers'), '{')).toBeUndefined();
