@@ -46,7 +46,13 @@ export class PlanView {
   #editor;
   /** @type {import('../../../../src/protocol/isomorphic/plan-reducer.js').PlanEventView | undefined} */
   #view;
-  element = h('section', { class: 'plan', 'aria-label': say('page.plan'), tabindex: '-1', hidden: true });
+  element = h('section', {
+    class: 'plan',
+    role: 'group',
+    'aria-label': say('page.plan'),
+    tabindex: '-1',
+    hidden: true,
+  });
   /** Number of events that have changed it. */
   eventCount = 0;
 
