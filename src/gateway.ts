@@ -4,6 +4,7 @@ import { channels as manifests } from '../channels/index.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import * as agent from './agent/index.ts';
 import * as bus from './bus/index.ts';
+import { administerChannels, openChannel } from './channel-setup.ts';
 import { publishSettings, publishStatus } from './commands/status.ts';
 import { environmentSchemaFor, fileSchemaFor, schemaFiles } from './config-schema.ts';
 import { accessOf, clockOf, type Config, limitsOf, networksOf, secretsOf, zoneOf } from './config.ts';
@@ -21,7 +22,7 @@ import type { LoopMonitor } from './ops/loop-delay.ts';
 import type { Telemetry } from './ops/telemetry/spans.ts';
 import { PROFILE_SETTINGS, profileSchema } from './protocol/agent/profile.ts';
 import type { Fanout } from './protocol/bus.ts';
-import type { Channel } from './protocol/channel.ts';
+import type { Channel, ChannelDeps } from './protocol/channel.ts';
 import type { BoundTo } from './protocol/command.ts';
 import { MAX_POSTS } from './protocol/delivery.ts';
 import type { GatewayApi } from './protocol/gateway-api.ts';
@@ -34,7 +35,7 @@ import * as security from './security/index.ts';
 import * as settingFiles from './settings/index.ts';
 import { type HomeStore, openStore } from './store/index.ts';
 import * as tools from './tools/index.ts';
-import { sharedMetrics, workerPlace, workerRestarts } from './worker.ts';
+import { sharedMetrics, workerInstance, workerPlace, workerRestarts } from './worker.ts';
 
 /** Deliveries, background subagents, platform connections and outbound webhooks that one node handles at a time. */
 const OUT_CONCURRENCY = 128;
@@ -66,7 +67,7 @@ export async function startGateway(config: Config, options: GatewayOptions): Pro
   try {
     const modules = await openModules(settings, store, { ...options, redact });
     await openProfiles(modules);
-    await openChannels(modules);
+    for (const channel of settings.current().channels) if (channel.isOn) await openChannel(modules, channel);
     return await startModules(modules);
   } catch (error) {
     await store.close();
@@ -83,6 +84,7 @@ async function openModules(
   const { log, progress, showToken } = options;
   const config = settings.current();
   const { home, env } = config;
+  await ops.checkRestore(home);
   const first = { access: store.access, home, fromEnvironment: env.GATEWAY_TOKEN, showToken };
   const { file, revoked } = await security.ensureFirstToken(first);
   if (file !== undefined) log.info({ file }, 'first_token_written');
@@ -491,7 +493,10 @@ class Modules extends Foundations {
       channels: this.channels,
     }),
     turnConcurrency: this.config.turns.concurrency,
-    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn),
+    signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn, {
+      channels: this.channels,
+      mayWrite: (message) => this.accessPolicy.mayWrite(message),
+    }),
     responses: this.store.responses,
     hooks: this.hooks,
     audio: { transcribe: this.media.transcribe, speak: this.speech.speak },
@@ -510,6 +515,7 @@ class Modules extends Foundations {
         this.settings,
         this.log,
       ),
+      ...administerChannels(this, workerInstance() !== undefined),
       ...agent.createProfileFiles({
         folder: path.join(this.home, 'profiles'),
         profiles: this.profiles,
@@ -521,11 +527,21 @@ class Modules extends Foundations {
         log: this.log,
       }),
     },
-    settings: () => {
-      const { file, values } = this.now().source;
-      return { ...this.settings.report(), file, values };
-    },
+    settings: () => ({ ...this.settings.report(), ...this.now().source }),
   };
+
+  /** What a channel is created with. */
+  readonly depsOf = (name: string): ChannelDeps => ({
+    gateway: this.api,
+    access: () => this.channelAccess(name),
+    owners: () => security.ownersOf(this.store.access, this.channelAccess, name),
+    connections: this.store.connections,
+    updates: this.store.updates,
+    chatSettings: this.store.chatSettings,
+    keys: this.store.keys,
+    languages: this.languages,
+    log: this.log.child({ channel: name }),
+  });
 }
 
 /** Opens the profiles under the settings as they are, and again whenever those change. Throws `ConfigError`. */
@@ -549,18 +565,6 @@ async function openProfiles({ settings, profiles, ownTools, options, servers }: 
     return () => undefined;
   });
   settings.subscribe((next) => profiles.prepare(rules(next)));
-}
-
-/** Creates the channels that are on. */
-async function openChannels(modules: Modules): Promise<void> {
-  const { settings, store, channels, channelAccess, api: gateway, languages, log } = modules;
-  const { connections, updates, chatSettings, keys } = store;
-  for (const { name, create } of settings.current().channels.filter(({ isOn }) => isOn)) {
-    const access = () => channelAccess(name);
-    const owners = () => security.ownersOf(store.access, channelAccess, name);
-    const deps = { gateway, access, owners, connections, updates, chatSettings, keys, languages };
-    channels.set(name, await create({ ...deps, log: log.child({ channel: name }) }));
-  }
 }
 
 /** Gives the lanes their handlers, starts the modules in their order, and then what tells others about this gateway. */

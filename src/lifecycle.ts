@@ -96,6 +96,8 @@ export interface Components {
 export interface Lifecycle {
   /** True while the channels receive. */
   readonly ready: boolean;
+  /** Aborts when the gateway stops. */
+  readonly closing: AbortSignal;
   /** Starts the components; once they run, `tell` tells others about this gateway until the signal aborts. Throws the `GatewayError` of the one that could not start; everything is closed by then. */
   start(components: Components, tell: (signal: AbortSignal) => void): Promise<void>;
   /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */
@@ -119,6 +121,7 @@ export function createLifecycle(log: Log): Lifecycle {
     get ready() {
       return ready;
     },
+    closing: closing.signal,
     async start(components, tell) {
       running = components;
       const { store, files, settings } = components;

@@ -45,6 +45,10 @@ const AFTER_RESTART: Readonly<
   webhooks: false,
 };
 const RULES = new Map(Object.entries(AFTER_RESTART));
+/** The same as a list: `media` with all that it holds, `turns.concurrency` alone. */
+const RESTART_FIELDS = [...RULES].flatMap(([field, rule]) =>
+  typeof rule === 'boolean' ? (rule ? [field] : []) : rule.map((inner) => `${field}.${inner}`),
+);
 
 /** Of these fields, by dotted name, those that take effect after a restart. */
 function waiting(fields: readonly string[]): string[] {
@@ -95,6 +99,7 @@ export function editableConfig(environment: Environment): ConfigFile {
     file: configFile(environment),
     check: (text) => checkConfig(environment, { text }),
     needsRestart: (before, after) => waiting(differences(valuesOf(before), valuesOf(after))),
+    afterRestart: RESTART_FIELDS,
   };
 }
 

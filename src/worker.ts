@@ -20,8 +20,22 @@ export function workerRestarts(): number {
 export type ChannelStates = Readonly<Record<string, ChannelHealth['state']>>;
 
 /** What is said about a channel in each state; the first is the best. */
-const STATES = { up: '', degraded: ' degraded', starting: ' still connecting', dead: ' refused', off: '' };
-const BEST = ['up', 'degraded', 'starting', 'dead', 'off'] as const satisfies (keyof typeof STATES)[];
+const STATES = {
+  up: '',
+  degraded: ' degraded',
+  starting: ' still connecting',
+  standby: ' received by another node',
+  dead: ' refused',
+  off: '',
+};
+const BEST = [
+  'up',
+  'degraded',
+  'starting',
+  'standby',
+  'dead',
+  'off',
+] as const satisfies (keyof typeof STATES)[];
 
 /** The channels as the line of a start names them: `http, telegram still connecting`. */
 export function channelList(channels: ChannelStates): string {

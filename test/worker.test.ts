@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { bestStates, channelList } from '../src/worker.ts';
 
 it('distinguishes channels that are still connecting, degraded or refused from those that are up', () => {
-  expect(channelList({ http: 'up', telegram: 'starting', slack: 'degraded', discord: 'dead' })).toBe(
-    'http, telegram still connecting, slack degraded, discord refused',
-  );
+  expect(
+    channelList({ http: 'up', telegram: 'starting', slack: 'degraded', discord: 'dead', matrix: 'standby' }),
+  ).toBe('http, telegram still connecting, slack degraded, discord refused, matrix received by another node');
 });
 
 it('reports the best state of each channel that several workers serve', () => {

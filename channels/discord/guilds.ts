@@ -19,6 +19,10 @@ const GuildRoles = z.array(
   z.object({ id: Snowflake, tags: z.object({ bot_id: Snowflake.optional() }).optional() }),
 );
 
+const Named = z.array(z.object({ id: Snowflake, name: z.string() }));
+/** Servers whose names of channels and roles are remembered: a server may have 500 channels and 250 roles. */
+export const MAX_NAMED_GUILDS = 100;
+
 const Member = z.object({ roles: z.array(Snowflake) });
 const Guild = z.object({
   owner_id: Snowflake,
@@ -30,11 +34,31 @@ export class Guilds {
   readonly #log: Log;
   /** The bot's role by server; `''` for a server in which the bot has no role of its own. */
   readonly #botRoles: TtlCache<string>;
+  readonly #names: TtlCache<ReadonlyMap<string, string>>;
 
   constructor(rest: DiscordRest, log: Log, epochNow: () => number) {
     this.#rest = rest;
     this.#log = log;
     this.#botRoles = new TtlCache(REMEMBERED_MS, MAX_GUILDS, epochNow);
+    this.#names = new TtlCache(REMEMBERED_MS, MAX_NAMED_GUILDS, epochNow);
+  }
+
+  /** The names of a server's channels and roles, by id; those that Discord does not tell are missing. Never throws. */
+  async names(guildId: string): Promise<ReadonlyMap<string, string>> {
+    const cached = this.#names.get(guildId);
+    if (cached !== undefined) return cached;
+    const paths = [Routes.guildChannels(guildId), Routes.guildRoles(guildId)] as const;
+    const answers = await Promise.all(
+      paths.map(async (path) => await this.#rest.get(path, `names ${guildId}`)),
+    ).catch((error: unknown) => {
+      this.#log.warn({ err: error, guildId }, 'discord_names_unreadable');
+      return [];
+    });
+    const all = answers.flatMap((answer) => Named.safeParse(answer).data ?? []);
+    const names = new Map(all.map(({ id, name }) => [id, name]));
+    // Also after a failure: a busy server is not asked again for each message.
+    this.#names.set(guildId, names);
+    return names;
   }
 
   /** The role that Discord creates for a bot in each server; undefined for none, and while Discord is silent. Never throws. */

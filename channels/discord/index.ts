@@ -35,7 +35,7 @@ import { Interactions } from './interactions/interactions.ts';
 import { QuestionThreads } from './question-threads.ts';
 import { MutedNotice, questionReactions } from './reactions.ts';
 import { Receiving, type ReceivingParts } from './receiving/receiving.ts';
-import { readThread } from './receiving/thread.ts';
+import { readThread } from './receiving/messages.ts';
 import { render } from './render.ts';
 import { isReply, Replies } from './replies.ts';
 import { DiscordRest } from './rest.ts';

@@ -9,6 +9,7 @@ export const manifest = defineChannel({
   label: 'Discord',
   writeCommand: withSlash,
   needs: 'DISCORD_BOT_TOKEN',
+  tokenPage: 'https://discord.com/developers/applications',
   env: z.object({
     DISCORD_BOT_TOKEN: z
       .string()

@@ -80,6 +80,7 @@ const CODES: Readonly<Record<string, [status: number, param?: string, openAi?: s
   bad_address: [400],
   bad_code: [400],
   bad_config: [400],
+  bad_channel: [400],
   bad_grant: [400],
   bad_path: [400],
   empty_file: [400],

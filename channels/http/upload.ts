@@ -64,7 +64,11 @@ async function readForm(incoming: IncomingMessage, type: string): Promise<FormUp
     // Reported by `read`, whose pipeline ends with the same error.
     stream.on('error', () => undefined);
     const chunks = async function* (): AsyncGenerator<Uint8Array> {
-      for await (const chunk of stream) yield chunk;
+      try {
+        for await (const chunk of stream) yield chunk;
+      } catch {
+        // The form ends within the file: `read` says so.
+      }
       await read;
       if (isSecond) throw badForm('it has more than one file');
       if (isCut) throw badForm(`a field has more than ${MAX_FIELD_CHARS} characters`);

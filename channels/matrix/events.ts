@@ -48,8 +48,8 @@ const relation = z.object({
 const encryptedFile = z.object({
   v: z.literal('v2'),
   url: z.string(),
-  key: z.object({ alg: z.literal('A256CTR'), k: z.string().max(100) }),
-  iv: z.string().max(100),
+  key: z.object({ alg: z.literal('A256CTR'), k: z.string().regex(/^[\w-]{43}$/) }),
+  iv: z.string().regex(/^[A-Za-z0-9+/]{22}={0,2}$/),
   hashes: z.object({ sha256: z.string().max(100) }),
 });
 export type EncryptedFile = z.infer<typeof encryptedFile>;
@@ -171,6 +171,8 @@ export function readMessage(raw: RawEvent): RawMessage | undefined {
 
 /** Stickers and polls are messages with types of their own. */
 function messageIn({ type, content: raw }: RawEvent): object | undefined {
+  // A request to verify the bot's device by emoji, for which it has no eyes.
+  if (type === 'm.room.message' && raw['msgtype'] === 'm.key.verification.request') return undefined;
   if (type === 'm.room.message') return raw;
   if (type === 'm.sticker') return { ...raw, msgtype: 'm.sticker' };
   const poll = POLL_TYPES.includes(type) ? readPoll(raw) : undefined;

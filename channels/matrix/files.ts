@@ -83,7 +83,7 @@ export async function openFile(
   silenceMs: number,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const { uri: address, roomId, eventId } = readFileReference(media.url);
+  const { uri: address, roomId = '', eventId } = readFileReference(media.url);
   const uri = readContentUri(address);
   if (uri === undefined) throw lostFile('The Matrix homeserver');
   const path = pathOf(AUTHENTICATED_MEDIA, 'download', uri.server, uri.mediaId);

@@ -111,12 +111,10 @@ interface FileEvent {
   eventId: string;
 }
 
-/** The reference of a file: its address, for an encrypted one with the event that has its key. */
-export function readFileReference(
-  reference: string,
-): (FileEvent & { uri: string }) | { uri: string; roomId: string; eventId: undefined } {
-  const [uri = '', roomId = '', eventId] = reference.split(' ');
-  return eventId === undefined ? { uri, roomId, eventId } : { uri, roomId, eventId };
+/** The address of a file, and the event that has the key of an encrypted one. */
+export function readFileReference(reference: string): { uri: string } & Partial<FileEvent> {
+  const [uri = '', roomId, eventId] = reference.split(' ');
+  return { uri, ...(roomId !== undefined && eventId !== undefined && { roomId, eventId }) };
 }
 
 function readContent(

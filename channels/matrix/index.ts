@@ -1,5 +1,6 @@
 /** The Matrix channel: receives room events by sync, and sends and edits events over the client-server API. */
 import { z } from 'zod';
+import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import type { Channel, ChannelDeps } from '../../src/protocol/channel.ts';
 import type { Place } from '../../src/protocol/message.ts';
 import { channelUnavailable, ConfigError } from '../../src/protocol/errors.ts';
@@ -14,6 +15,7 @@ import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
 import { readEvents, USER_ID } from './events.ts';
 import { MAX_UPLOAD_BYTES, openFile, sendFile } from './files.ts';
 import { Encryption } from './encryption/encryption.ts';
+import { MAX_STRANGER_ROOMS, STRANGER_ROOMS_MS } from './joining.ts';
 import { questionReactions } from './question-reactions.ts';
 import { Receiving } from './receiving.ts';
 import { render } from './render.ts';
@@ -25,6 +27,8 @@ export interface MatrixConfig extends ShowingSettings {
   url: string | undefined;
   /** Secret. */
   token: string;
+  /** Secret: signs the bot's device. */
+  recoveryKey?: string | undefined;
   /** Maximum burst of events of the account. */
   accountBurst: number;
   eventsPerSecond: PaceSettings;
@@ -46,13 +50,15 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
   const { epochNow, monotonicMs, silenceMs } = timing;
   const client = new MatrixClient(config.url, config.token, epochNow, monotonicMs);
   const replacements = new Replacements(client, monotonicMs);
-  const encryption = new Encryption({ ...deps, client, token: config.token, monotonicMs });
+  const { token, recoveryKey } = config;
+  const encryption = new Encryption({ ...deps, client, token, recoveryKey, monotonicMs });
   const sending = new Sending(client, replacements, encryption, monotonicMs);
   let receiving: Receiving | undefined;
   let id: string | undefined;
   const self = async (): Promise<string> => (id ??= await whoAmI(client));
   const reactions = questionReactions(client, sending, self, monotonicMs);
-  const parts = { ...deps, client, sending, encryption, replacements, reactions, timing };
+  const strangerRooms = new TtlCache<true>(STRANGER_ROOMS_MS, MAX_STRANGER_ROOMS, monotonicMs);
+  const parts = { ...deps, client, sending, encryption, replacements, strangerRooms, reactions, timing };
   return {
     name: 'matrix',
     capabilities: capabilitiesOf(config),

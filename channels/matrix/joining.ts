@@ -9,7 +9,11 @@ import type { ReceivingParts } from './sync.ts';
 
 /** Longest wait for a room of another homeserver, in milliseconds; after it, the homeserver continues joining. */
 const JOIN_MS = 30_000;
-/** What the inviting person reads. */
+/** Private rooms of strangers that the bot joins in this time, in milliseconds: anyone of any homeserver may invite it. */
+export const MAX_STRANGER_ROOMS = 20;
+export const STRANGER_ROOMS_MS = 3_600_000;
+/** What the inviting person reads, also where strangers are answered but too many have invited. */
+const TOO_MANY_REASON = `Too many people whom I do not know have invited me: invite me again in an hour. My owner can let you in at once: ${PARLEY} pair`;
 const DECLINE_REASON = `I only join rooms that my owner has allowed, and rooms with people who are allowed to write to me. The owner can allow this one: ${PARLEY} pair group matrix ROOM_ID`;
 
 /**
@@ -72,15 +76,22 @@ export async function answerInvitation(
   const { by, isDirect } = invite;
   const id = `${roomId} ${since}`;
   const invitation = { id, channel: 'matrix', chatId: roomId };
-  const isWelcome =
-    (await mayInvite(parts, roomId, isDirect)) ||
-    (await gateway.mayWrite(toAct({ ...invitation, senderId: by, timestamp: at, place: 'private' })));
+  const act = toAct({ ...invitation, senderId: by, timestamp: at, place: 'private' });
+  const isKnown =
+    (!isDirect && (await gateway.groups('matrix')).includes(roomId)) || (await gateway.mayWrite(act));
+  // Strangers get their code in the room itself.
+  const isStranger = !isKnown && isDirect && parts.access()?.dm === 'pairing';
+  const { strangerRooms } = parts;
+  const isCounted = strangerRooms.get(roomId) === true;
+  const isTooMany = isStranger && !isCounted && strangerRooms.values().length >= MAX_STRANGER_ROOMS;
+  const isWelcome = isKnown || (isStranger && !isTooMany);
   log.info({ chatId: roomId, senderId: by, joined: isWelcome }, 'matrix_invited');
   try {
+    const reason = isTooMany ? TOO_MANY_REASON : DECLINE_REASON;
+    if (isStranger && !isTooMany) strangerRooms.set(roomId, true);
     // Before the bot is in the room: from then on, people's clients send it their keys.
     if (isWelcome && isEncryptedRoom(state)) await encryption.prepare().catch(unlessRetryable);
-    if (isWelcome) await enterOrLeave(client, roomId, 'join', {});
-    else await enterOrLeave(client, roomId, 'leave', { reason: DECLINE_REASON });
+    await enterOrLeave(client, roomId, isWelcome ? 'join' : 'leave', isWelcome ? {} : { reason });
   } catch (error) {
     if (isWorthRetry(error)) throw error;
     // The invitation was withdrawn, the room is gone, or its server does not answer: the person can invite again.
@@ -99,12 +110,6 @@ export async function answerInvitation(
 
 async function enterOrLeave(client: MatrixClient, roomId: string, act: 'join' | 'leave', body: object) {
   await client.call('POST', pathOf(CLIENT, 'rooms', roomId, act), { body, silenceMs: JOIN_MS, limit: act });
-}
-
-async function mayInvite({ gateway, access }: ReceivingParts, roomId: string, isDirect: boolean) {
-  // Strangers get their code in the room itself.
-  if (isDirect) return access()?.dm === 'pairing';
-  return (await gateway.groups('matrix')).includes(roomId);
 }
 
 /** True for failures that affect other rooms as well. */

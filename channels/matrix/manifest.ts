@@ -26,6 +26,11 @@ export const manifest = defineChannel({
       .regex(/^\S+$/, 'must be the access token of the bot, without white space')
       .optional()
       .describe('switches Matrix on, together with `MATRIX_URL`'),
+    MATRIX_RECOVERY_KEY: z
+      .string()
+      .regex(/^[1-9A-HJ-NP-Za-km-z\s]{40,80}$/, 'must be a recovery key such as EsTc 5rPG …')
+      .optional()
+      .describe('verifies the bot’s device if the account was used with Element before: its recovery key'),
   }),
   settings: z.strictObject({
     editIntervalMs: editInterval(
@@ -64,13 +69,14 @@ export const manifest = defineChannel({
   },
   secretShapes: [{ pattern: /\b(?:syt|mct|mat)_[A-Za-z0-9_-]{16,}/, replacement: '[matrix-token]' }],
   isOn: ({ MATRIX_TOKEN }) => MATRIX_TOKEN !== undefined,
-  secrets: ({ MATRIX_TOKEN }) => [MATRIX_TOKEN],
+  secrets: ({ MATRIX_TOKEN, MATRIX_RECOVERY_KEY }) => [MATRIX_TOKEN, MATRIX_RECOVERY_KEY],
   async check({ env }) {
     const { check } = await import('./check.ts');
     return await check(env.MATRIX_URL, env.MATRIX_TOKEN ?? '');
   },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');
-    return create({ url: env.MATRIX_URL, token: env.MATRIX_TOKEN ?? '', ...settings }, deps);
+    const { MATRIX_URL: url, MATRIX_TOKEN: token = '', MATRIX_RECOVERY_KEY: recoveryKey } = env;
+    return create({ url, token, recoveryKey, ...settings }, deps);
   },
 });

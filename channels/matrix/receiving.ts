@@ -105,10 +105,10 @@ export class Receiving {
       this.#isUp = true;
       // Before the position is stored: the homeserver forgets keys that were sent to the bot once they are fetched.
       await encryption.takeSync(answer, this.#since === undefined);
-      encryption.follows = true;
       if (this.#since !== undefined) await this.#takeAnswer(answer, this.#since);
       else await this.#takeInvites(answer, answer.next_batch);
       await encryption.ensureDevice();
+      encryption.follows = true;
       await this.#savePosition(answer.next_batch);
       this.#failures = 0;
     } catch (error) {

@@ -46,6 +46,11 @@ export class Sending {
     return await this.#unlessReplaced(place, async () => await this.#sendNew(place, content, nonce));
   }
 
+  /** Sends a message that anyone may read, also to an encrypted room: for a bot without keys. Throws `ChannelError`. */
+  async sendInClear(place: Place, content: Content, nonce: string): Promise<void> {
+    await this.#put(place, 'send', ['m.room.message', transactionOf(place, nonce, 0)], checkSize(content));
+  }
+
   /** Replaces a message ("Event replacements"). Throws like `send`, and `message_gone` if the message was redacted. */
   async edit(message: SentMessage, place: Place, content: Content): Promise<void> {
     checkPlace(place);

@@ -1,5 +1,6 @@
 /** One sync after another: what is new in the rooms, and what is missing before it if the homeserver left something out. */
 import { z } from 'zod';
+import type { TtlCache } from '../../src/lib/ttl-cache.ts';
 import type { ChannelDeps } from '../../src/protocol/channel.ts';
 import { ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
 import type { SingleReactions } from '../../src/protocol/channel-parts.ts';
@@ -64,6 +65,8 @@ export interface ReceivingParts extends ChannelDeps {
   sending: Sending;
   encryption: Encryption;
   replacements: Replacements;
+  /** Private rooms of strangers that the bot has joined lately. */
+  strangerRooms: TtlCache<true>;
   reactions: SingleReactions;
   self: string;
   timing: MatrixTiming;

@@ -1,5 +1,6 @@
 /** Messages whose keys have not arrived: remembered for their room, told there once, and read when the key comes. */
 import { z } from 'zod';
+import { ChannelError } from '../../src/protocol/errors.ts';
 import { addressOf, type Place } from '../../src/protocol/message.ts';
 import { sayToPerson } from '../../src/protocol/texts/languages.ts';
 import { parseJson } from '../../src/lib/json/json.ts';
@@ -42,7 +43,13 @@ export class Unread {
     if (this.#signal.aborted || !(await this.#ids(roomId)).includes(id)) return;
     if ((await chatSettings.chatSetting(addressOf(place), NOTICE)) !== undefined) return;
     const say = await sayToPerson(languages, `matrix:${sender}`);
-    await sending.send(place, contentOfText(place, undefined, say('room.unread')), 'encrypted');
+    const content = contentOfText(place, undefined, say('room.unread'));
+    try {
+      await sending.send(place, content, 'unread');
+    } catch (error) {
+      if (!(error instanceof ChannelError) || error.code !== 'rejected') throw error;
+      await sending.sendInClear(place, content, 'unread in clear');
+    }
     await chatSettings.setChatSetting(addressOf(place), NOTICE, 'told', NOTICE_MS);
     log.info({ chatId: roomId }, 'matrix_event_unread');
   }

@@ -10,7 +10,8 @@ import type { SentMessage } from '../../src/protocol/message.ts';
 import { openResponse, readChunks } from '../../src/lib/async/http-stream.ts';
 import { codeOf, isAnswerLost, rateLimited } from './errors.ts';
 import { readReference } from './inbound.ts';
-import { MAX_LENGTH, partsOf, richText, targetOf } from './sending.ts';
+import { drawTables } from './render.ts';
+import { blocksOf, MAX_LENGTH, partsOf, targetOf } from './sending.ts';
 import type { SlackApi } from './web-api.ts';
 
 /** Largest file that is sent, in bytes: Slack accepts 1 GB, but a file is held in memory while it is sent. */
@@ -70,7 +71,7 @@ export class Files {
       throw new ChannelError('rejected', 'Slack named no address of its own for the file.');
     const headers = { 'content-type': 'application/octet-stream', 'content-length': bytes.length };
     (await this.#request(url, { method: 'POST', headers }, bytes)).resume();
-    const blocks = file.caption === undefined ? [] : richText(partsOf(file.caption));
+    const blocks = file.caption === undefined ? [] : blocksOf(drawTables(partsOf(file.caption)));
     const id = ticket.file_id;
     await this.#show(id, file.chatId, {
       files: [{ id, title: file.name }],

@@ -17,7 +17,7 @@ import { isAdministrator, People } from './people.ts';
 import { readThread } from './thread.ts';
 import { Receiving } from './receiving.ts';
 import { render } from './render.ts';
-import { fieldsOf, MAX_LENGTH, Sending } from './sending.ts';
+import { MAX_LENGTH, Sending, showingTables } from './sending.ts';
 import { questionReactions, Status, STATUS_MS } from './status.ts';
 import { SlackApi, type SlackTiming } from './web-api.ts';
 
@@ -78,13 +78,13 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
     },
     stop: async () => await receiving?.stop(),
     send: async (part) => {
-      const message = await sending.post(part, fieldsOf(part), part.nonce);
+      const message = await showingTables(part, (fields) => sending.post(part, fields, part.nonce));
       status.posted(part);
       return message;
     },
     sendFile: (file) => files.send(file),
     edit: async (message, part) => {
-      await sending.edit(message, part, fieldsOf(part));
+      await showingTables(part, (fields) => sending.edit(message, part, fields));
       await status.edited(part);
       return message;
     },
@@ -95,7 +95,8 @@ export function create(config: SlackConfig, deps: ChannelDeps, waits: Partial<Sl
     download: (media, signal) => files.open(media, signal),
     typing: (place) => status.show(place),
     react: (question, state) => reactions.show(question, state),
-    before: async (...range) => await readThread({ api, people, self: await knownSelf() }, ...range),
+    before: async (...range) =>
+      await readThread({ api, people, self: await knownSelf(), epochNow }, ...range),
     isAdmin: async ({ chatId }, senderId) =>
       await isAdministrator(api, chatId, senderId, (await knownSelf()).teamId),
     health: () => {

@@ -15,6 +15,7 @@ export const manifest = defineChannel({
   // Slack has no slash commands in threads; there, people mention the app by the name in its manifest.
   writeCommand: (name, { threadId }) => (threadId === undefined ? `/parley ${name}` : `@parley /${name}`),
   needs: 'SLACK_BOT_TOKEN',
+  tokenPage: 'https://api.slack.com/apps',
   alsoNeeds: { SLACK_APP_TOKEN: 'App-level token of the Slack app (xapp-…)' },
   env: z.object({
     SLACK_BOT_TOKEN: z

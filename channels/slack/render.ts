@@ -33,8 +33,25 @@ interface List {
   elements: Section[];
 }
 
+/** A cell must contain something. `raw_text` takes a third of the JSON, which has a limit. */
+type Cell =
+  | { type: 'raw_text'; text: string }
+  | { type: 'rich_text'; elements: [{ type: 'rich_text_section'; elements: Run[] }] };
+
+/** A block of its own ("Table block"); all other parts are those of a `rich_text` block. */
+interface TableBlock {
+  type: 'table';
+  rows: Cell[][];
+  column_settings: { align: 'left' | 'center' | 'right'; is_wrapped: true }[];
+}
+
 /** A part of the message, which is on separate lines. */
-export type Part = Section | List;
+export type Part = Section | List | TableBlock;
+
+/** Slack's limits for a table ("Table block"), and how many tables a message may have. */
+export const MAX_ROWS = 100;
+export const MAX_COLUMNS = 20;
+const MAX_TABLES = 1;
 
 const MAX_INDENT = 8;
 /** Deeper nodes are shown as plain text: no one nests that deeply, and the stack is finite. */
@@ -47,9 +64,9 @@ const MAX_URL = 3_000;
  */
 export const JSON_PER_CHARACTER = 3;
 
-/** Renders for Slack. `text` is the JSON of the parts of a `rich_text` block; `length` counts what people read, in UTF-16 units. */
+/** Renders for Slack. `text` is the JSON of the message's parts; `length` counts what people read, in UTF-16 units. */
 export function render(doc: Root): Rendered {
-  const parts = merged(blocks(doc.children, 0));
+  const parts = merged(drawTables(blocks(doc.children, 0), MAX_TABLES));
   if (parts.length === 0) return { text: '', plain: '', length: 0 };
   const text = JSON.stringify(parts);
   const plain = plainTextOf(parts);
@@ -76,7 +93,7 @@ function block(node: RootContent, depth: number): Part[] {
     case 'code':
       return preformatted(node.value);
     case 'table':
-      return preformatted(tableText(node));
+      return table(node);
     case 'list':
       return list(node, 0, depth + 1);
     case 'paragraph':
@@ -95,19 +112,54 @@ function preformatted(value: string): Part[] {
 }
 
 /** Slack refuses parts that contain no elements. */
-function filled(part: Part): Part[] {
+function filled(part: Section): Part[] {
   return part.elements.length === 0 ? [] : [part];
 }
 
 function tableText(node: Table): string {
   const rows = node.children.map((row) =>
-    row.children.map((cell) =>
-      within(cell.children, {}, 0)
-        .map((run) => run.text ?? ('url' in run ? run.url : ''))
-        .join(''),
-    ),
+    row.children.map((cell) => textOfRuns(within(cell.children, {}, 0))),
   );
   return drawTable(rows, node.align ?? []);
+}
+
+/** A table as a block of its own; one beyond Slack's limits is drawn. */
+function table(node: Table): Part[] {
+  const rows = node.children.map((row) => row.children.map((one) => cell(one.children)));
+  const columns = Math.max(...rows.map((row) => row.length));
+  if (rows.length > MAX_ROWS || columns > MAX_COLUMNS) return preformatted(tableText(node));
+  const settings = Array.from({ length: columns }, (_, column) => ({
+    align: node.align?.[column] ?? ('left' as const),
+    is_wrapped: true as const,
+  }));
+  return [{ type: 'table', rows, column_settings: settings }];
+}
+
+function cell(nodes: readonly Nodes[]): Cell {
+  const runs = trimmed(within(nodes, {}, 0));
+  const isPlain = runs.every((run) => run.type === 'text' && run.style === undefined);
+  if (isPlain) return { type: 'raw_text', text: textOfRuns(runs) || ' ' };
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: runs }] };
+}
+
+/** The same with tables drawn in a monospaced font, beyond the first `most`. */
+export function drawTables(parts: readonly Part[], most = 0): Part[] {
+  let tables = 0;
+  return parts.flatMap((part) => {
+    if (part.type !== 'table') return part;
+    tables += 1;
+    return tables > most ? preformatted(textOfTable(part)) : part;
+  });
+}
+
+function textOfTable({ rows, column_settings: settings }: TableBlock): string {
+  const texts = rows.map((row) =>
+    row.map((one) => (one.type === 'raw_text' ? one.text : textOfRuns(one.elements[0].elements))),
+  );
+  return drawTable(
+    texts,
+    settings.map(({ align }) => align),
+  );
 }
 
 /** A list, followed by what its items contain besides text: deeper lists and code; then the numbering continues. */
@@ -260,6 +312,7 @@ function plainTextOf(parts: readonly Part[]): string {
 }
 
 function textOfPart(part: Part): string {
+  if (part.type === 'table') return textOfTable(part);
   if (part.type !== 'rich_text_list') return textOfRuns(part.elements);
   const first = (part.offset ?? 0) + 1;
   return part.elements

@@ -6,11 +6,11 @@ import type { Log } from '../../src/protocol/log.ts';
 import { addressOf, type Button, type Place, type SentMessage } from '../../src/protocol/message.ts';
 import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { codeOf, isAnswerLost, toChannelError, toEditError } from './errors.ts';
-import type { Rendered } from '../../src/protocol/channel.ts';
+import type { OutboundPart, Rendered } from '../../src/protocol/channel.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { clipEnd } from '../../src/lib/text.ts';
 import { CHAT_ID, TS } from './events.ts';
-import { type Part, plainParts, render } from './render.ts';
+import { drawTables, type Part, plainParts, render } from './render.ts';
 import type { SlackApi } from './web-api.ts';
 
 /** Longest message, in UTF-16 units, for which Slack promises a good result ("Truncating content"). */
@@ -199,7 +199,7 @@ export function fieldsOf({
     throw new ChannelError('rejected', `A message on Slack may have at most ${MAX_LENGTH} characters.`);
   return {
     text: notificationOf(body.plain),
-    blocks: [...richText(plain === true ? plainParts(body.plain) : partsOf(body)), ...actionsOf(buttons)],
+    blocks: [...blocksOf(plain === true ? plainParts(body.plain) : partsOf(body)), ...actionsOf(buttons)],
     unfurl_links: false,
     unfurl_media: false,
   };
@@ -217,13 +217,42 @@ function plainBody(text: string): Rendered {
   return { text: JSON.stringify(parts), plain: text.toWellFormed(), length: text.length };
 }
 
-/** The rich text of a rendered document: what `render` wrote. */
+/** The parts of a rendered document: what `render` wrote. */
 export function partsOf(body: Rendered): Part[] {
   return body.text === '' ? [] : (JSON.parse(body.text) as Part[]);
 }
 
-export function richText(parts: readonly Part[]): object[] {
-  return parts.length === 0 ? [] : [{ type: 'rich_text', elements: parts }];
+/** Parts as blocks: a table is one, and the parts between tables are a rich text. */
+export function blocksOf(parts: readonly Part[]): object[] {
+  const blocks: ({ type: 'rich_text'; elements: Part[] } | Extract<Part, { type: 'table' }>)[] = [];
+  for (const part of parts) {
+    const last = blocks.at(-1);
+    if (part.type === 'table') blocks.push(part);
+    else if (last?.type === 'rich_text') last.elements.push(part);
+    else blocks.push({ type: 'rich_text', elements: [part] });
+  }
+  return blocks;
+}
+
+/**
+ * Makes a call that shows a part, and if Slack refuses its table, the same with the table drawn. Throws what the call
+ * throws.
+ */
+export async function showingTables<Sent>(
+  part: Pick<OutboundPart, 'body' | 'plain' | 'buttons'>,
+  call: (fields: Fields) => Promise<Sent>,
+): Promise<Sent> {
+  const { body, plain } = part;
+  try {
+    return await call(fieldsOf(part));
+  } catch (error) {
+    const parts = plain === true ? [] : partsOf(body);
+    const isRefused = /^(invalid_blocks|invalid_blocks_format|only_one_table_allowed)$/.test(
+      codeOf(error) ?? '',
+    );
+    if (!isRefused || parts.every(({ type }) => type !== 'table')) throw error;
+    return await call(fieldsOf({ ...part, body: { ...body, text: JSON.stringify(drawTables(parts)) } }));
+  }
 }
 
 function actionsOf(buttons: readonly Button[]): object[] {

@@ -27,7 +27,7 @@ const MAX_PRESS_TEXT = 200;
 export type Emoji = Extract<ReactionType, { type: 'emoji' }>['emoji'];
 
 /** The kinds of update to request; others would only be discarded. */
-export const WANTED_UPDATES = [
+const WANTED_UPDATES = [
   'message',
   'edited_message',
   'callback_query',
@@ -35,12 +35,15 @@ export const WANTED_UPDATES = [
   'my_chat_member',
   'stopped_message_generation',
 ] as const;
+type UpdateKind = (typeof WANTED_UPDATES)[number] | 'inline_query' | 'chosen_inline_result' | 'guest_message';
 
 /** The Bot API of one bot. Methods throw only `ChannelError`. */
 export class BotApi {
   readonly callTimeoutMs: number;
   /** Root address of the bot's files; secret. */
   readonly fileRoot: string;
+  /** The kinds of updates that Telegram shall send. */
+  readonly wantedUpdates: readonly UpdateKind[];
   readonly #api: Api;
   readonly #token: string;
   readonly #clock: Clock;
@@ -48,7 +51,15 @@ export class BotApi {
   #isReachable = false;
   #probe: Promise<unknown> | undefined;
 
-  constructor(config: { token: string; apiRoot?: string | undefined; callTimeoutMs: number; clock: Clock }) {
+  constructor(config: {
+    token: string;
+    apiRoot?: string | undefined;
+    callTimeoutMs: number;
+    clock: Clock;
+    /** Answer in chats where the bot is no member. */
+    inline?: boolean;
+    guests?: boolean;
+  }) {
     const { token, callTimeoutMs, clock } = config;
     const apiRoot = rootOf(config.apiRoot);
     const agent = new (agentOf(apiRoot))({
@@ -59,6 +70,11 @@ export class BotApi {
     this.callTimeoutMs = callTimeoutMs;
     this.fileRoot = `${apiRoot}/file/bot${token}`;
     this.#token = token;
+    this.wantedUpdates = [
+      ...WANTED_UPDATES,
+      ...(config.inline === true ? (['inline_query', 'chosen_inline_result'] as const) : []),
+      ...(config.guests === true ? (['guest_message'] as const) : []),
+    ];
     this.#clock = clock;
     this.#api = new Api(token, { apiRoot, fetch: createFetch(agent) });
   }
@@ -105,7 +121,7 @@ export class BotApi {
     stallMs: number,
     signal: AbortSignal,
   ): Promise<unknown[]> {
-    const options = { offset, timeout: Math.floor(waitMs / 1_000), allowed_updates: WANTED_UPDATES };
+    const options = { offset, timeout: Math.floor(waitMs / 1_000), allowed_updates: this.wantedUpdates };
     const poll = async (api: Api, limit: GrammySignal): Promise<unknown[]> => {
       try {
         const updates: unknown = await api.getUpdates(options, limit);

@@ -6,7 +6,7 @@ import { type Api, InputFile, type RawApi } from 'grammy/web';
 import type { OutboundFile, OutboundPart, Rendered } from '../../src/protocol/channel.ts';
 import { ChannelError } from '../../src/protocol/errors.ts';
 import type { Button } from '../../src/protocol/message.ts';
-import { GENERAL_TOPIC } from './receiving/inbound.ts';
+import { GENERAL_TOPIC } from './receiving/update.ts';
 
 /** grammY types its signals with an old polyfill's class, but only listens to them, so native signals work. */
 export type GrammySignal = NonNullable<Parameters<Api['getMe']>[0]>;
@@ -24,9 +24,14 @@ const MAX_COPIED = 256;
 /** Green and red (Bot API `InlineKeyboardButton.style`). */
 const STYLES = { confirm: 'success', danger: 'danger' } as const;
 
+/** True for the id of a topic. */
+export function isTopic(threadId: string): boolean {
+  return /^\d+$/.test(threadId);
+}
+
 /** The topic of a call. */
 export function topicOf(threadId: string | undefined): { message_thread_id?: number } {
-  return threadId === undefined ? {} : { message_thread_id: Number(threadId) };
+  return threadId === undefined || !isTopic(threadId) ? {} : { message_thread_id: Number(threadId) };
 }
 
 /** The topic and the message replied to. Sends must not name the General topic: Telegram would not find it. */
@@ -47,7 +52,7 @@ export function draftIdOf(turnId: string): number {
 }
 
 /** The text to send. */
-export function textOf({ body, plain }: { body: Rendered; plain?: boolean }): string {
+export function textOf({ body, plain }: { body: Rendered; plain?: boolean | undefined }): string {
   return plain === true ? body.plain : body.text;
 }
 
@@ -57,7 +62,7 @@ export function richOf(body: Rendered): InputRichMessageWithoutUpload {
 }
 
 /** No link previews: the model's text must not make Telegram fetch an address. An edit without buttons removes them. */
-export function formatOf({ plain, buttons }: OutboundPart): {
+export function formatOf({ plain, buttons }: Pick<OutboundPart, 'plain' | 'buttons'>): {
   parse_mode?: 'HTML';
   link_preview_options: { is_disabled: true };
   reply_markup?: { inline_keyboard: InlineKeyboardButton[][] };

@@ -18,6 +18,27 @@ export const settings = z.strictObject({
         ),
     })
     .optional(),
+  inline: z
+    .boolean()
+    .default(false)
+    .describe(
+      'people who may write to the bot can ask it from any chat, by its name and a question; needs `/setinline` and `/setinlinefeedback` at @BotFather',
+    ),
+  guests: z
+    .boolean()
+    .default(false)
+    .describe(
+      'the bot answers people who may write to it when they mention it in chats where it is no member; needs guest mode at @BotFather',
+    ),
+  miniApp: z
+    .strictObject({
+      url: z
+        .url({ protocol: /^https$/, error: 'must be an https URL' })
+        .describe(
+          'public https address of the chat page; the button beside the message field of private chats then opens it inside Telegram, signed in',
+        ),
+    })
+    .optional(),
   /** Telegram allows about one message per second in a private chat, and twenty per minute in a group. */
   editIntervalMs: z
     .strictObject({

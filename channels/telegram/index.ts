@@ -6,8 +6,10 @@ import { BotApi, CALL_TIMEOUT_MS, type Emoji } from './bot-api.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import type { TelegramConfig } from './config.ts';
 import { openFile } from './download.ts';
+import { ElsewhereMessages, isElsewhere } from './elsewhere.ts';
 import { HiddenMessages } from './hidden-messages.ts';
 import { Introduction } from './introduction.ts';
+import { readInitData } from './mini-app.ts';
 import { POLL_TIMING, type PollTiming, Receiving } from './receiving/receiving.ts';
 import { PolledUpdates, PostedUpdates, TelegramWebhook } from './receiving/update-sources.ts';
 import { renderTelegram } from './render.ts';
@@ -21,6 +23,7 @@ export interface TelegramTiming extends PollTiming {
   /** A download that delivers nothing for this long is aborted. */
   silenceMs: number;
   clock: Clock;
+  epochNow: () => number;
 }
 
 const TIMING: TelegramTiming = {
@@ -28,6 +31,7 @@ const TIMING: TelegramTiming = {
   callTimeoutMs: CALL_TIMEOUT_MS,
   silenceMs: CHANNEL_TIMING.silenceMs,
   clock: systemClock,
+  epochNow: Date.now,
 };
 
 /** Creates the channel; opens nothing before `start`. Never throws. */
@@ -39,16 +43,17 @@ export function create(
   const timing = { ...TIMING, ...waits };
   const { updates, log, chatSettings, gateway } = deps;
   const { token, apiRoot } = config;
-  const bot = new BotApi({ token, apiRoot, ...timing });
+  const bot = new BotApi({ token, apiRoot, ...timing, inline: config.inline, guests: config.guests });
   const posted = new PostedUpdates(updates, token);
   const webhook =
     config.webhook && new TelegramWebhook(token, config.webhook, bot, posted, log, timing.clock);
   const whole = new WholeAnswers(config.richMessages, chatSettings, log);
   const lostSends = new TelegramLostSends();
   const hiddenMessages = new HiddenMessages(bot, chatSettings, log);
-  const sending = new Sending(bot, hiddenMessages, whole, lostSends);
+  const elsewhere = new ElsewhereMessages(bot);
+  const sending = new Sending(bot, { hiddenMessages, elsewhere, whole, lostSends });
   const topics = new Topics(bot, chatSettings, log);
-  const introduction = new Introduction(bot, deps);
+  const introduction = new Introduction(bot, deps, config.miniApp?.url);
   const commandNames = new Set(['start', ...gateway.commands.map(({ name }) => name)]);
   let receiving: Receiving | undefined;
   return {
@@ -59,7 +64,8 @@ export function create(
     start: async (receive) => {
       await receiving?.stop();
       const source = webhook?.source() ?? new PolledUpdates(bot, posted);
-      receiving = new Receiving({ ...deps, bot, source, introduction, topics, lostSends, timing, receive });
+      const parts = { ...deps, bot, source, introduction, topics, elsewhere, lostSends, timing, receive };
+      receiving = new Receiving(parts);
       receiving.start();
     },
     stop: async () => await receiving?.stop(),
@@ -70,12 +76,13 @@ export function create(
     draft: (place, turnId, body, plain) => sending.draft(place, turnId, body, plain),
     download: (media, signal) => openFile(bot, media, timing.silenceMs, signal),
     lostSends,
-    renderWhole: (place, text) => whole.render(place, text),
+    renderWhole: async (place, text) => (isElsewhere(place) ? undefined : await whole.render(place, text)),
     render: (doc) => renderTelegram(doc, commandNames),
-    typing: (place) => bot.type(place),
+    typing: async (place) => (isElsewhere(place) ? undefined : await bot.type(place)),
     react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, REACTIONS[state]),
     openThread: (chat, name) => topics.open(chat, name),
     isAdmin: ({ chatId }, senderId) => bot.isAdmin(chatId, senderId),
+    readSignIn: config.miniApp && readInitData(token, timing.epochNow),
     health: () => receiving?.health ?? { state: 'off' },
   };
 }

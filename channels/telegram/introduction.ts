@@ -26,14 +26,20 @@ export const MAX_OWNER_MENUS = 20;
 const MAX_DESCRIPTION = 512;
 const MAX_SHORT_DESCRIPTION = 120;
 
+/** The name under which the address in the menu button is stored, to tell it from one that an operator has set. */
+const PAGE = 'menu_page';
+
 /** Keeps it up to date; does not rewrite what is already right. */
 export class Introduction {
   readonly #bot: BotApi;
   readonly #deps: ChannelDeps;
+  readonly #pageUrl: string | undefined;
   /** The owners at the last update, as JSON. */
   #owners: string | undefined;
 
-  constructor(bot: BotApi, deps: ChannelDeps) {
+  /** `pageUrl`: the address of the page that the menu button opens, if it does. */
+  constructor(bot: BotApi, deps: ChannelDeps, pageUrl?: string) {
+    this.#pageUrl = pageUrl;
     this.#bot = bot;
     this.#deps = deps;
   }
@@ -59,7 +65,7 @@ export class Introduction {
     await this.#offer({ type: 'default' }, forAll);
     await this.#offer({ type: 'all_private_chats' }, forAll.filter(isPrivate));
     await this.#offer({ type: 'all_group_chats' }, forAll);
-    await this.#showMenuButton();
+    await this.#showMenuButton(bot);
     await this.#describe(bot);
   }
 
@@ -102,14 +108,21 @@ export class Introduction {
     }
   }
 
-  /** The button beside the message field opens the menu; a button that an operator has set stays. */
-  async #showMenuButton(): Promise<void> {
+  /** The button beside the message field opens the menu, or the page; a button that an operator has set stays. */
+  async #showMenuButton(bot: string): Promise<void> {
     const button = await this.#bot.call('getChatMenuButton', (api, limit) =>
       api.getChatMenuButton({}, limit),
     );
-    if (button.type !== 'default') return;
+    const { chatSettings } = this.#deps;
+    const isOurs =
+      button.type === 'web_app' && button.web_app.url === (await chatSettings.chatSetting(bot, PAGE));
+    const url = this.#pageUrl;
+    const isRight = url === undefined ? button.type === 'commands' : isOurs && button.web_app.url === url;
+    if (isRight || (button.type === 'web_app' && !isOurs)) return;
+    await chatSettings.setChatSetting(bot, PAGE, url);
+    const page = { type: 'web_app', text: inEnglish('bot.page'), web_app: { url: url ?? '' } } as const;
     await this.#bot.call('setChatMenuButton', (api, limit) =>
-      api.setChatMenuButton({ menu_button: { type: 'commands' } }, limit),
+      api.setChatMenuButton({ menu_button: url === undefined ? { type: 'commands' } : page }, limit),
     );
   }
 

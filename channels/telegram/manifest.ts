@@ -9,6 +9,7 @@ export const manifest = defineChannel({
   label: 'Telegram',
   writeCommand: withSlash,
   needs: 'TELEGRAM_BOT_TOKEN',
+  tokenPage: 'https://t.me/BotFather',
   env: z.object({
     TELEGRAM_BOT_TOKEN: z
       .string()

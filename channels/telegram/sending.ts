@@ -17,6 +17,7 @@ import {
   withInput,
 } from './call-options.ts';
 import { isDeleted, isNotModified } from './errors.ts';
+import type { ElsewhereMessages } from './elsewhere.ts';
 import { type HiddenMessages, visible } from './hidden-messages.ts';
 import type { RichKind, WholeAnswers } from './rich-message.ts';
 
@@ -85,19 +86,24 @@ function forgetOldest(entries: Set<string> | Map<string, unknown>, most: number)
 export class Sending {
   readonly #bot: BotApi;
   readonly #hidden: HiddenMessages;
+  readonly #elsewhere: ElsewhereMessages;
   readonly #whole: WholeAnswers;
   readonly #lostSends: TelegramLostSends;
 
   constructor(
     bot: BotApi,
-    hiddenMessages: HiddenMessages,
-    whole: WholeAnswers,
-    lostSends: TelegramLostSends,
+    parts: {
+      hiddenMessages: HiddenMessages;
+      elsewhere: ElsewhereMessages;
+      whole: WholeAnswers;
+      lostSends: TelegramLostSends;
+    },
   ) {
     this.#bot = bot;
-    this.#hidden = hiddenMessages;
-    this.#whole = whole;
-    this.#lostSends = lostSends;
+    this.#hidden = parts.hiddenMessages;
+    this.#elsewhere = parts.elsewhere;
+    this.#whole = parts.whole;
+    this.#lostSends = parts.lostSends;
   }
 
   async send(part: OutboundPart): Promise<SentMessage> {
@@ -125,6 +131,8 @@ export class Sending {
   /** `editMessageText`; "not modified" is success. */
   async edit(message: SentMessage, part: OutboundPart): Promise<SentMessage> {
     if (await this.#hidden.edit(message, part)) return message;
+    const shownElsewhere = await this.#elsewhere.edit(message, part);
+    if (shownElsewhere !== undefined) return shownElsewhere;
     const target = { chat_id: part.chatId, message_id: Number(message.id) };
     const call = this.#bot.call('editMessageText', async ({ raw }, limit) => {
       try {
@@ -144,6 +152,8 @@ export class Sending {
   /** `deleteMessage`; a message that is already gone counts as success. Telegram keeps messages older than 48 hours. */
   async delete(message: SentMessage, place: Place): Promise<void> {
     if (await this.#hidden.delete(message, place)) return;
+    if (!/^\d+$/.test(message.id))
+      throw new ChannelError('rejected', 'Telegram does not let a bot delete a message in a chat of others.');
     await this.#bot.call('deleteMessage', async (api, limit) => {
       try {
         await api.deleteMessage(place.chatId, Number(message.id), limit);

@@ -504,6 +504,20 @@ export type Event =
       [k: string]: unknown;
     }
   | {
+      type: 'plan_ignored';
+      sessionKey: string;
+      turnId?: string;
+      epoch?: number;
+      eventSeq?: number;
+      /**
+       * epoch milliseconds
+       */
+      at: number;
+      agentId?: string;
+      isSubagent?: boolean;
+      [k: string]: unknown;
+    }
+  | {
       type: 'plan_paused';
       sessionKey: string;
       turnId?: string;
@@ -890,22 +904,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -921,7 +920,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -938,7 +936,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -956,7 +953,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1032,23 +1046,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1065,7 +1063,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1083,7 +1080,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1227,22 +1241,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1258,7 +1257,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1275,7 +1273,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1293,7 +1290,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1612,22 +1626,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1643,7 +1642,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1660,7 +1658,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1678,7 +1675,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1749,23 +1763,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1782,7 +1780,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1800,7 +1797,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1944,22 +1958,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1975,7 +1974,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1992,7 +1990,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2010,7 +2007,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2097,22 +2111,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -2128,7 +2127,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2145,7 +2143,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2163,7 +2160,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2362,6 +2376,7 @@ export interface Api {
     body: {
       content: string;
       files?: string[];
+      voice?: boolean;
       quoted?: {
         text: string;
         author?: string;
@@ -2735,7 +2750,7 @@ export interface Api {
               description: string;
               after?: string;
             }
-        )[]
+        )[],
       ];
     };
     answer: {
@@ -2809,6 +2824,15 @@ export interface Api {
       signedIn: boolean;
       pageKey?: string;
       reason?: string;
+    };
+  };
+  'POST /v1/sign-in/app': {
+    body: {
+      data: string;
+    };
+    answer: {
+      signedIn: boolean;
+      pageKey: string;
     };
   };
   'POST /v1/sign-out': {
@@ -2947,13 +2971,13 @@ export interface Api {
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ]
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ];
       expiresInDays?: number;
     };
@@ -3035,16 +3059,7 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
-            ]
-          | [
               string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3054,7 +3069,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3065,7 +3079,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3077,7 +3090,18 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
             ];
         value?: unknown;
       }[];
@@ -3129,16 +3153,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3148,7 +3163,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3159,7 +3173,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3171,7 +3184,18 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
         },
@@ -3192,16 +3216,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3211,7 +3226,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3222,7 +3236,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3234,11 +3247,40 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
-        }[]
+        }[],
       ];
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/channels': {
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'POST /v1/channels/{name}': {
+    path: {
+      name: string;
+    };
+    body: {
+      variables?: {
+        [k: string]: string;
+      };
     };
     answer: {
       [k: string]: unknown;
@@ -3401,7 +3443,7 @@ export interface Plan {
   milestones: string[];
   steps: PlanStep[];
   mode: 'planner' | 'agentic' | 'teacher';
-  state: 'stored' | 'running' | 'paused' | 'completed' | 'cancelled';
+  state: 'stored' | 'running' | 'paused' | 'completed' | 'cancelled' | 'ignored';
   originalLength: number;
   /**
    * why it was cancelled, in English or as the model wrote it

@@ -7,7 +7,7 @@ import urllib.request
 import uuid
 
 GATEWAY = os.environ.get("GATEWAY", "http://127.0.0.1:8080")
-TOKEN = os.environ["TOKEN"]
+TOKEN = os.environ.get("TOKEN") or sys.exit("Set TOKEN to a token of the gateway: npx parley token create NAME")
 SESSION = f"{GATEWAY}/v1/sessions/http:example"
 
 

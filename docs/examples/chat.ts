@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from './client.ts';
 
-const { GATEWAY = 'http://127.0.0.1:8080', TOKEN = '' } = process.env;
+const { GATEWAY = 'http://127.0.0.1:8080', TOKEN } = process.env;
+if (TOKEN === undefined) throw new Error('Set TOKEN to a token of the gateway: npx parley token create NAME');
 const key = 'http:example';
 const client = new Client(GATEWAY, TOKEN);
 

@@ -56,13 +56,19 @@ export class Client {
   }
 
   async #send(name: keyof Api, input: object, headers: Record<string, string>): Promise<Response> {
-    const { path = {}, query = {}, body } = input as {
+    const {
+      path = {},
+      query = {},
+      body,
+    } = input as {
       path?: Record<string, string>;
       query?: Record<string, string>;
       body?: unknown;
     };
     const [method = 'GET', template = ''] = name.split(' ');
-    const place = template.replaceAll(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(path[field] ?? ''));
+    const place = template.replaceAll(/\{(\w+)\}/g, (_, field: string) =>
+      encodeURIComponent(path[field] ?? ''),
+    );
     const question = new URLSearchParams(query).toString();
     const answer = await fetch(`${this.#url}${place}${question && `?${question}`}`, {
       method,

@@ -4,6 +4,15 @@ import { createServer } from 'node:http';
 
 const SECRET = process.env['EVENTS_SECRET'] ?? '';
 const MAX_AGE_SECONDS = 300;
+/** No event is longer, in UTF-16 units. */
+const MAX_BODY = 1_048_576;
+
+// With a short secret, anybody could sign a post; with none, everybody does.
+if (SECRET.length < 16) {
+  console.error('Set EVENTS_SECRET to the secret that the gateway signs with: at least 16 characters.');
+  process.exit(1);
+}
+
 /** In a program of your own: a table that outlives it. */
 const known = new Set<unknown>();
 
@@ -18,7 +27,10 @@ function isGenuine(header: string, body: string): boolean {
 
 const server = createServer(async (request, response) => {
   let body = '';
-  for await (const chunk of request.setEncoding('utf8')) body += chunk;
+  for await (const chunk of request.setEncoding('utf8')) {
+    body += chunk;
+    if (body.length > MAX_BODY) return request.destroy();
+  }
   if (!isGenuine(String(request.headers['x-parley-signature']), body)) {
     response.writeHead(401).end();
     return;

@@ -120,7 +120,12 @@ export async function restoreCommand(
     try {
       await takeIn(counted(readBackup(options.file, passphrase), size), loading, staging);
       if (!replace) await staging.refuseOverwriting();
-      await loading.finish();
+      await staging.seal();
+      await loading.finish().catch(async (error: unknown) => {
+        // Without an answer, the rows may have been committed.
+        if (!(error instanceof GatewayError && error.retryable)) await staging.unseal();
+        throw error;
+      });
       const settled = await staging.settle({ replace });
       const keptText = settled.length === 0 ? '' : ` Kept as it is: ${settled.join(', ')}.`;
       return `Restored: ${size.rows} rows, ${size.files} files.${keptText}`;

@@ -19,7 +19,7 @@ import type { ApprovalRecord } from '../protocol/agent/approvals.ts';
 import type { RunningSubagent } from '../protocol/agent/subagents.ts';
 import { newCommand } from './session-commands.ts';
 import { describeStop, stopSession } from './sessions.ts';
-import { inEnglish, type Say } from '../protocol/texts/say.ts';
+import { inEnglish, type PlainKey, type Say } from '../protocol/texts/say.ts';
 import type { AccessPolicy } from '../protocol/access.ts';
 import { addressOf, memoryOwnerOf, userIdOf } from '../protocol/message.ts';
 
@@ -105,14 +105,34 @@ export function listingInAll(commands: readonly Command[]): readonly CommandList
   });
 }
 
+/** What the commands in `/help` are about, in this order; all others come last. */
+const HELP_GROUPS: readonly (readonly [title: PlainKey, names: readonly string[]])[] = [
+  [
+    'help.chat',
+    ['stop', 'new', 'retry', 'undo', 'title', 'queue', 'status', 'language', 'voice', 'stream', 'rich'],
+  ],
+  ['help.plans', ['plan', 'plans', 'run', 'skip', 'pause', 'resume', 'mode']],
+  ['help.model', ['profile', 'model', 'prompt', 'usage', 'why']],
+  ['help.memory', ['memory', 'verify', 'forget']],
+  ['help.rights', ['approve', 'deny', 'rules', 'trust', 'observe']],
+  ['help.chats', ['link', 'unlink', 'surfaces']],
+];
+
+/** The commands with what they do, in groups. */
 function help(commands: readonly Command[], say: Say): string {
-  return listingOf(commands, say)
-    .map((one) => helpLine(one, say))
-    .join('\n');
+  const listed = listingOf(commands, say);
+  const grouped = new Set(HELP_GROUPS.flatMap(([, names]) => names));
+  const others = listed.map(({ name }) => name).filter((name) => !grouped.has(name));
+  return [...HELP_GROUPS, ['help.more', others] as const]
+    .map(([title, names]) => [title, listed.filter(({ name }) => names.includes(name))] as const)
+    .filter(([, inGroup]) => inGroup.length > 0)
+    .map(([title, inGroup]) => [`**${say(title)}**`, ...inGroup.map((one) => helpLine(one, say))].join('\n'))
+    .join('\n\n');
 }
 
 function helpLine({ name, argument, description }: CommandListing, say: Say): string {
-  return `${say.command(name)}${argument === undefined ? '' : ` ${argument.label ?? argument.name}`} - ${description}`;
+  const words = argument === undefined ? '' : ` *${argument.label ?? argument.name}*`;
+  return `${say.command(name)}${words} - ${description}`;
 }
 
 async function describeStatus(context: IntakeContext, call: CommandCall): Promise<string> {

@@ -35,10 +35,10 @@ export async function observe(
 
 /** Gives a kept message the text of its edit. Throws only `StoreError`. */
 export async function editObserved({ store }: IntakeContext, message: InboundMessage): Promise<void> {
-  const { channel, chatId, messageId } = message;
+  const { channel, chatId, messageId, senderId } = message;
   const content = observedText(message);
   if (messageId === undefined || content === '') return;
-  await store.groupChats.editObserved({ channel, chatId }, messageId, content);
+  await store.groupChats.editObserved({ channel, chatId }, { id: messageId, senderId, content });
 }
 
 /** Refuses a bot's message once bots have caused too many turns; undefined otherwise. Throws only `StoreError`. */

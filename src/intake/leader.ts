@@ -74,8 +74,6 @@ export function createLeader(deps: LeaderDeps): Leader {
       // A restarted node may have reclaimed connections before it knew how many there are now.
       for (const one of leases.connections.values())
         if (one.channel === channel.name && one.count !== count) one.end.abort();
-      // This is the state until this node is elected; another node may stay elected for as long as it runs.
-      report({ state: 'starting', detail: textRef('health.queued') });
       for (let shard = 0; shard < count; shard += 1)
         await queueForLeadership(
           deps,
@@ -128,6 +126,8 @@ async function queueForLeadership(
       const payload = { channel: channel.name, ...(shard.count > 1 && { shard }) };
       const appended = await deps.lanes.append(lane, 'leader', payload, deps.bus.claimingNode('poll'));
       deps.bus.runHeads(appended);
+      // The state until this node is elected; another one may stay elected for as long as it runs.
+      if (appended.heads.length === 0) report({ state: 'standby', detail: textRef('health.queued') });
       // A node where the channel is off, or could not start, has left it to later ones with a delay.
       if (appended.duplicate) await deps.lanes.endDelay(lane);
       return;

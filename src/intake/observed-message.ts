@@ -7,7 +7,7 @@ import { oneLine } from '../lib/text.ts';
 /** A message that others wrote, as it is kept. */
 export function observedMessage(message: Omit<EarlierMessage, 'isOwn'>): IdentifiedMessage {
   const { id, senderId, senderName = `user ${senderId}` } = message;
-  return { id, senderName, content: observedText(message) };
+  return { id, senderId, senderName, content: observedText(message) };
 }
 
 /** A message as one line, with its files by kind. */

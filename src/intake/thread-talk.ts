@@ -20,6 +20,12 @@ const OWN_NAME = 'you';
 /** In place of an asker: other people, or no one, have written there last. */
 const OTHERS = '';
 
+/** Who wrote last in a thread, and when, in epoch milliseconds of the platform. */
+interface LastWriter {
+  asker: string;
+  at: number;
+}
+
 interface ThreadDeps {
   channels: ReadonlyMap<string, Channel>;
   ledger: SessionStore;
@@ -32,7 +38,7 @@ interface ThreadDeps {
 export class ThreadTalk {
   readonly #deps: ThreadDeps;
   /** Who asked last, if no one else has written since; else `OTHERS`. */
-  readonly #askers: TtlCache<string>;
+  readonly #askers: TtlCache<LastWriter>;
 
   constructor(deps: ThreadDeps) {
     this.#deps = deps;
@@ -45,12 +51,12 @@ export class ThreadTalk {
     if (channel === undefined) return false;
     const address = addressOf(message);
     const mayFollow = channel.capabilities.followUps === true && message.fromBot !== true;
-    const asker = this.#askers.get(address);
+    const { asker, at = 0 } = this.#askers.get(address) ?? {};
     if (message.isEdit === true) return mayFollow && asker === message.senderId;
-    // It begins its thread.
-    if (message.threadId === message.messageId) return false;
+    // It begins its thread, or the platform delivers it again: what was written before a question does not follow it.
+    if (message.threadId === message.messageId || message.timestamp < at) return false;
     if (mayFollow && message.senderId === (asker ?? (await this.#askerOf(message, address)))) return true;
-    this.#askers.set(address, OTHERS);
+    this.#askers.set(address, { asker: OTHERS, at: message.timestamp });
     return false;
   }
 
@@ -58,10 +64,11 @@ export class ThreadTalk {
   async enter(message: InboundMessage): Promise<void> {
     if (this.#channelOf(message) === undefined) return;
     const address = addressOf(message);
-    const asker = this.#askers.get(address);
+    const { asker } = this.#askers.get(address) ?? {};
     const isRead = message.threadId === message.messageId || (asker !== undefined && asker !== OTHERS);
     if (!isRead && !(await this.#keepEarlier(message, address))) return;
-    this.#askers.set(address, message.fromBot === true ? OTHERS : message.senderId);
+    const writer = message.fromBot === true ? OTHERS : message.senderId;
+    this.#askers.set(address, { asker: writer, at: message.timestamp });
   }
 
   /** The channel of a thread that can be read; undefined for every other place. */

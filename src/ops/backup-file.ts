@@ -1,7 +1,7 @@
 /** The file of a backup: a line that says how to read it, then compressed lines of JSON, encrypted if requested. */
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID, scrypt } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,6 +13,9 @@ import { parseJson } from '../lib/json/json.ts';
 
 /** Only its owner may read a backup. */
 const PRIVATE = 0o600;
+/** What a file is called while it is written, and after how long without a write its writer counts as dead, in milliseconds. */
+const PART = /\.[\da-f-]{36}\.part$/;
+export const UNFINISHED_MS = 10 * 60_000;
 /** Longest first line, in bytes. */
 const MAX_TITLE_BYTES = 1_024;
 /** Longest of the other lines, in bytes. The rows of one record have about 64 KiB, a single row may have more. */
@@ -63,6 +66,7 @@ export async function writeBackup(
   const key = passphrase === undefined || salt === undefined ? undefined : await keyOf(passphrase, salt);
   await refuseOpenFolder(path.dirname(file));
   // A name that nobody can have taken before: whoever made the file could read it, or lead it elsewhere by a link.
+  await removeUnfinished(file);
   const part = `${file}.${randomUUID()}.part`;
   // The fastest level: on the embedded database the gateway waits until all rows are read.
   const zip = createGzip({ level: constants.Z_BEST_SPEED });
@@ -83,6 +87,17 @@ export async function writeBackup(
   } catch (error) {
     await rm(part, { force: true });
     throw error;
+  }
+}
+
+/** Removes what killed writers of the same file have left: it holds secrets. One that is still written to stays. */
+async function removeUnfinished(file: string): Promise<void> {
+  const folder = path.dirname(file);
+  const isPart = (name: string): boolean => name.startsWith(`${path.basename(file)}.`) && PART.test(name);
+  for (const name of (await readdir(folder)).filter(isPart)) {
+    const place = path.join(folder, name);
+    const { mtimeMs } = await stat(place);
+    if (Date.now() - mtimeMs > UNFINISHED_MS) await rm(place, { force: true });
   }
 }
 

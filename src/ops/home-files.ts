@@ -7,12 +7,13 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import path from 'node:path';
 import { type BackupRecord, BACKUPS_FOLDER, SESSIONS_FOLDER } from '../protocol/operator/backup.ts';
 import { errorCode, GatewayError } from '../protocol/errors.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 
 /** What belongs to this process, this machine or the database, or is regenerated. */
 const LEFT_OUT =
-  /^(pg|pg\.new-.*|cache|logs|instance|lock([.-].*)?|[^/]*\.schema\.json|[^/]*\.new|\.restoring)$/;
+  /^(pg|pg\.new-.*|cache|logs|instance|lock([.-].*)?|[^/]*\.schema\.json|[^/]*\.new|\.restor(ing|ed))$/;
 /** Bytes in one record. */
 const PIECE_BYTES = 64 * 1024;
 /** Programs of sessions may replace a file with a link or a pipe at any time. */
@@ -67,6 +68,23 @@ function unless(...codes: string[]): (error: unknown) => undefined {
 /** Files that are kept if the home already has them: this machine's own addresses and secrets. */
 const KEPT = ['.env'];
 
+/** Where the files of a restore arrive, and where they are from just before its rows are committed until all are in place. */
+const ARRIVING = '.restoring';
+const SEALED = '.restored';
+
+/**
+ * Removes what a killed restore has left in a home that the caller has locked. Throws `GatewayError('half_restored')` if it may have
+ * committed its rows without moving all of its files.
+ */
+export async function checkRestore(home: string): Promise<void> {
+  await rm(path.join(home, ARRIVING), { recursive: true, force: true });
+  const sealed = path.join(home, SEALED);
+  if (!(await exists(sealed))) return;
+  const remedy = `Run it again with the same file: ${PARLEY} restore FILE --replace`;
+  const text = `A restore into this home was interrupted at its end, so files may be missing. ${remedy} (the files that had arrived are in ${sealed}).`;
+  throw new GatewayError('half_restored', text);
+}
+
 /** What has arrived so far. */
 export interface Staging {
   /** Starts a file. Throws `GatewayError('bad_backup')` for a path that leads out of the home. */
@@ -74,9 +92,13 @@ export interface Staging {
   append(bytes: Buffer): Promise<void>;
   /** Throws `GatewayError('has_data')` if the home has a file of that name with different content. */
   refuseOverwriting(): Promise<void>;
-  /** Moves all files into place, with `replace` over existing sessions; returns the paths that the home keeps. */
+  /** Marks the home as half restored until `settle` has ended: called just before the rows are committed. */
+  seal(): Promise<void>;
+  /** Takes the mark back: the rows were certainly not committed. */
+  unseal(): Promise<void>;
+  /** Moves all sealed files into place, with `replace` over existing sessions; returns the paths that the home keeps. */
   settle(options: { replace: boolean }): Promise<string[]>;
-  /** Removes what has arrived. Never throws. */
+  /** Removes what has arrived and is not sealed. Never throws. */
   discard(): Promise<void>;
 }
 
@@ -91,17 +113,13 @@ interface ArrivedFile {
 
 /** Starts with an empty folder in the home, which the caller has locked. */
 export async function createStaging(home: string): Promise<Staging> {
-  const folder = path.join(home, '.restoring');
-  await rm(folder, { recursive: true, force: true });
+  const [folder, sealed] = [path.join(home, ARRIVING), path.join(home, SEALED)];
+  for (const left of [folder, sealed]) await rm(left, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   let current: FileHandle | undefined;
   const close = async (): Promise<void> => {
     await current?.close();
     current = undefined;
-  };
-  const arrived = async (): Promise<ArrivedFile[]> => {
-    await close();
-    return await filesIn(folder, home);
   };
   return {
     async begin(file, mode) {
@@ -118,14 +136,20 @@ export async function createStaging(home: string): Promise<Staging> {
       await current.appendFile(bytes);
     },
     async refuseOverwriting() {
-      for (const { file, from, to, isKept } of await arrived()) {
+      await close();
+      for (const { file, from, to, isKept } of await filesIn(folder, home)) {
         if (isKept || !(await exists(to)) || (await digestOf(from)) === (await digestOf(to))) continue;
         const text = `${to} is another ${file} than that of the backup, which would overwrite it. Move it away, or restore with --replace.`;
         throw new GatewayError('has_data', text);
       }
     },
+    async seal() {
+      await close();
+      await rename(folder, sealed);
+    },
+    unseal: () => rename(sealed, folder),
     async settle({ replace }) {
-      const files = await arrived();
+      const files = await filesIn(sealed, home);
       // Their sessions are gone.
       if (replace) await rm(path.join(home, SESSIONS_FOLDER), { recursive: true, force: true });
       for (const { from, to, isKept } of files) {
@@ -133,7 +157,7 @@ export async function createStaging(home: string): Promise<Staging> {
         await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
         await rename(from, to);
       }
-      await rm(folder, { recursive: true, force: true });
+      await rm(sealed, { recursive: true, force: true });
       return files.filter(({ isKept }) => isKept).map(({ file }) => file);
     },
     // The caller throws what made the restore fail, not a failure to clean up.

@@ -1,6 +1,7 @@
 /** The root log: one pino logger whose only sink removes every secret before a byte is written. */
 import { Writable } from 'node:stream';
 import pino, { type LoggerOptions } from 'pino';
+import { GatewayError } from '../protocol/errors.ts';
 import type { Log, SecretShape } from '../protocol/log.ts';
 
 /** Secrets that belong to no particular channel: bearer headers, and URLs with passwords. */
@@ -141,7 +142,10 @@ function cutText(text: string, redact: (text: string) => string): string {
   return `${beginning.toWellFormed()}… (${text.length} characters)`;
 }
 
-/** Names, codes, messages and stacks along the causes; no other properties, which contain URLs and headers. */
+/**
+ * Names, codes and messages along the causes; no other properties, which contain URLs and headers. The stack only of an error
+ * that nobody expected: an outage of an hour is not a page of JSON for each try.
+ */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return String(error);
   const { name, message, stack } = error;
@@ -149,5 +153,6 @@ function errorFields(error: unknown, depth = 0): unknown {
   // Some libraries keep the network's error in `error`, all others in `cause`.
   const inner = error.cause ?? ('error' in error ? error.error : undefined);
   const cause = inner === undefined || depth >= 4 ? undefined : errorFields(inner, depth + 1);
-  return { name, code, message, stack: depth === 0 ? stack : undefined, cause };
+  const isExpected = error instanceof GatewayError && error.code !== 'internal';
+  return { name, code, message, stack: depth > 0 || isExpected ? undefined : stack, cause };
 }

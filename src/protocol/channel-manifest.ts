@@ -23,6 +23,10 @@ const FIELDS: Record<keyof ChannelManifest, [isRight: (value: unknown) => boolea
     'a function that gives a command as people write it there: (name) => `/${name}`',
   ],
   needs: [isText, "the variable that switches the channel on, such as 'IRC_TOKEN', or 'nothing'"],
+  tokenPage: [
+    (value) => value === undefined || isText(value),
+    "the address where its token is made, such as 'https://irc.example/bots', or no field",
+  ],
   alsoNeeds: [
     (value) => value === undefined || isTexts(value),
     "{ IRC_SERVER: 'Address of the IRC server' } with a question for each variable that is needed, too, or no field",

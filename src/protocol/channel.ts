@@ -14,6 +14,7 @@ import type { ChannelHealth, GatewayApi } from './gateway-api.ts';
 import type { Log, SecretShape } from './log.ts';
 import type { Media, MediaKind } from './media.ts';
 import type { Button, InboundMessage, OutboundMessage, Place, SentMessage } from './message.ts';
+import type { ReadSignIn } from './operator/sign-in.ts';
 import type { AskedQuestion, DraftRules, RateLimits, StreamMode } from './delivery.ts';
 
 import type { PageLanguages } from './texts/languages.ts';
@@ -197,6 +198,8 @@ export interface Channel {
   before?(thread: Place, messageId: string | undefined, limit: number): Promise<EarlierMessage[]>;
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
+  /** Who opens the page inside the network's app. Present if the settings offer it there. */
+  readonly readSignIn?: ReadSignIn | undefined;
   health(): ChannelHealth;
 }
 
@@ -238,6 +241,8 @@ export interface ChannelManifest<
   readonly label: string;
   /** The variable that switches the channel on, or `nothing`. */
   readonly needs: string;
+  /** The page where its token is made; absent where each server has its own. */
+  readonly tokenPage?: string;
   /** A command as people write it there, such as `!stop` where clients intercept text starting with `/`. Pure. */
   readonly writeCommand: (name: string, place: Pick<Place, 'threadId'>) => string;
   /** Variables without which `needs` is useless, each with the question of `parley init`. */

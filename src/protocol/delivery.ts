@@ -15,11 +15,17 @@ export type StreamMode = (typeof STREAM_MODES)[number];
 /** The name under which the mode of a chat is stored (`ChatSettingStore`). */
 export const STREAM_SETTING = 'stream';
 
+/** The name under which a chat's wish to see the model's thinking is stored. */
+export const THINKING_SETTING = 'thinking';
+/** Longest thinking that is folded into an answer, in UTF-16 units. */
+export const MAX_FOLDED_THINKING = 1_000;
 /** The name under which a chat has stored whether it wants rich messages: `on` or `off`; a channel with `renderWhole` reads it. */
 export const RICH_SETTING = 'rich';
 
 /** How the answers of chats appear. No method rejects. */
 export interface StreamModes {
+  /** Whether the chat at an address wants to see the model's thinking; false while that is unknown. */
+  showsThinking(address: Address): Promise<boolean>;
   /** The mode of the chat at an address; `edit` while that is unknown. */
   modeOf(address: Address): Promise<StreamMode>;
   /** The platform has refused a draft there: answers grow in messages for a day. */

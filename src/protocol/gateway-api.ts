@@ -233,7 +233,8 @@ export interface AnsweredRequest {
 
 /** Health of a channel, for `/readyz` and `parley status`. */
 export interface ChannelHealth {
-  state: 'off' | 'starting' | 'up' | 'degraded' | 'dead';
+  /** `standby`: another node receives, and this one takes over when that ends. */
+  state: 'off' | 'starting' | 'standby' | 'up' | 'degraded' | 'dead';
   /** What is wrong and how to fix it; absent when `up`. A string for what a platform or a library says, in its words. */
   detail?: TextRef | string;
   /** What operators should change on the platform, although the channel is up. Names no chat and no person. */

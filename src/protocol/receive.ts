@@ -236,6 +236,8 @@ export interface Form {
   value: string;
   /** At most five. */
   fields: FormField[];
+  /** The label of a field for files, on a channel that has one; at most 45 characters. */
+  files?: string | undefined;
 }
 
 interface FormField {

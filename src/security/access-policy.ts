@@ -11,7 +11,7 @@ import type { ContactStore } from '../protocol/delivery.ts';
 import type { GroupChatStore } from '../protocol/store/group-chats.ts';
 import { TtlCache } from '../lib/ttl-cache.ts';
 import type { Address, InboundMessage, Membership } from '../protocol/message.ts';
-import { createTokenLookup, hashSecret, newPairingCode } from './token-lookup.ts';
+import { createTokenLookup, hashSecret, newPairingCode, privateMessageOf } from './token-lookup.ts';
 import { textRef } from '../protocol/texts/say.ts';
 
 /** A pairing code is valid for this long, and a stranger gets at most one within that time. */
@@ -59,8 +59,23 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
     return isUnseen ? { kind: 'deny', why: 'not_mentioned' } : verdict;
   };
 
+  const mayWrite: AccessPolicy['mayWrite'] = async (message) => {
+    if (message.channel === 'http') return undefined;
+    const verdict = await judge(message, () => Promise.resolve({ kind: 'deny' }));
+    return verdict.kind === 'allow' ? verdict : undefined;
+  };
+  /** `telegram:42`: the user of a proxy may have any other name. */
+  const isPerson = (user: string): boolean => {
+    const [, channel] = /^([a-z][a-z0-9]*):[^:]+$/.exec(user) ?? [];
+    return channel !== undefined && deps.channelAccess(channel) !== undefined;
+  };
+
   return {
-    ...createTokenLookup(deps.access, deps.monotonicNow, deps.proxyTokenOf),
+    ...createTokenLookup(deps.access, deps.monotonicNow, async ({ proxyUser, name }) => {
+      // A token of this name belongs to the person whom a network's app has signed in.
+      if (proxyUser !== name || !isPerson(proxyUser)) return deps.proxyTokenOf?.(proxyUser) === name;
+      return (await mayWrite(privateMessageOf(proxyUser))) !== undefined;
+    }),
     isOwner: (userId) => isOwner(deps.access, deps.channelAccess, userId),
     observes,
     async groups(channel) {
@@ -76,11 +91,7 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
       }
       return await judge(message, () => offerPairing(deps.access, message));
     },
-    async mayWrite(message) {
-      if (message.channel === 'http') return undefined;
-      const verdict = await judge(message, () => Promise.resolve({ kind: 'deny' }));
-      return verdict.kind === 'allow' ? verdict : undefined;
-    },
+    mayWrite,
   };
 }
 

@@ -1,13 +1,14 @@
 /** Single-use secrets: links that sign a browser in, tickets for streams, and `parley open` and `sign-ins`. */
 import { randomBytes } from 'node:crypto';
-import { type Caller, hasScope, type Scope, type TokenStore } from '../protocol/access.ts';
+import { type AccessPolicy, type Caller, hasScope, type Scope, type TokenStore } from '../protocol/access.ts';
+import type { Channel } from '../protocol/channel.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import {
   CODE_MS,
   type OnceKind,
+  type OthersSignInResult,
   PROXY_SIGN_IN_MS,
   type ProxySignIn,
-  type ProxySignInResult,
   proxyTokenOf,
   SIGN_IN_MS,
   type SignInApi,
@@ -16,7 +17,7 @@ import {
   TICKET_STREAM_MS,
 } from '../protocol/operator/sign-in.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
-import { hashSecret, hashSession, newToken, SECRET_BYTES } from './token-lookup.ts';
+import { hashSecret, hashSession, newToken, privateMessageOf, SECRET_BYTES } from './token-lookup.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -29,6 +30,16 @@ interface ProxySignInDeps {
   rule: () => ProxySignIn | undefined;
 }
 
+interface AppSignInDeps {
+  store: SignInStore;
+  tokens: TokenStore;
+  channels: ReadonlyMap<string, Channel>;
+  mayWrite: AccessPolicy['mayWrite'];
+}
+
+/** What a person may do in a private chat, and so in the page inside the network's app: nothing there takes the scope `admin`. */
+const APP_SCOPES: Scope[] = ['chat', 'approve', 'commands'];
+
 /** Random bytes of a code, which is hard to guess even without a limit. */
 const CODE_BYTES = 16;
 
@@ -40,6 +51,7 @@ export function createSignInApi(
   store: SignInStore,
   tokens: ProxySignInDeps['tokens'],
   rule: ProxySignInDeps['rule'],
+  app: Pick<AppSignInDeps, 'channels' | 'mayWrite'>,
 ): SignInApi {
   const redeem = async (kind: OnceKind, code: string, client: string): Promise<string | undefined> => {
     const secret = newSecret();
@@ -49,6 +61,7 @@ export function createSignInApi(
   };
   return {
     ...createProxySignIn({ store, tokens, rule }),
+    inApp: (asked) => signInInApp({ store, tokens, ...app }, asked),
     redeem: (code, client) => redeem('code', code, client),
     async ticket({ tokenId, proxyUser }) {
       const ticket = newSecret();
@@ -124,7 +137,7 @@ async function listed(store: SignInStore): Promise<string> {
   const rows = await store.signIns({});
   if (rows.length === 0) return 'No browsers are signed in with a link.';
   const lines = rows.map(({ id, tokenId, proxyUser, client, createdAt, expiresAt, lastUsedAt }) => {
-    const user = proxyUser === undefined ? '' : `  ${proxyUser} (by the proxy)`;
+    const user = proxyUser === undefined ? '' : `  as ${proxyUser}`;
     const lastUse = lastUsedAt === undefined ? '' : `, last used ${lastUsedAt.toISOString()}`;
     const times = `since ${createdAt.toISOString()}, until ${expiresAt.toISOString()}${lastUse}`;
     return escapeControls(`${id}  token ${tokenId}${user}  ${times}  ${client}`);
@@ -151,7 +164,7 @@ function createProxySignIn(deps: ProxySignInDeps) {
 async function signInByProxy(
   { store, tokens, rule }: ProxySignInDeps,
   { user, client, current }: Parameters<SignInApi['byProxy']>[0],
-): Promise<ProxySignInResult> {
+): Promise<OthersSignInResult> {
   const name = proxyTokenOf(rule(), user);
   if (name === undefined) {
     const text = `You are ${escapeControls(user)} to the proxy, and proxySignIn.users in config.json does not name you.`;
@@ -167,14 +180,50 @@ async function signInByProxy(
   const session = { tokenId: token.tokenId, proxyUser: user };
   if (current !== undefined && (await store.hasProxySession({ ...session, hash: hashSession(current) })))
     return { kind: 'signed_in', secret: current };
-  const secret = randomBytes(SECRET_BYTES).toString('base64url');
-  await store.addProxySession({
-    ...session,
-    hash: hashSession(secret),
-    client: oneLine(client),
-    ttlMs: PROXY_SIGN_IN_MS,
-  });
+  return await startSession(store, { ...session, client });
+}
+
+async function startSession(
+  store: SignInStore,
+  { client, ...session }: { tokenId: string; proxyUser: string; client: string },
+): Promise<OthersSignInResult> {
+  const secret = newSecret();
+  const ttlMs = PROXY_SIGN_IN_MS;
+  await store.addProxySession({ ...session, hash: hashSession(secret), client: oneLine(client), ttlMs });
   return { kind: 'signed_in', secret };
+}
+
+async function signInInApp(
+  { store, tokens, channels, mayWrite }: AppSignInDeps,
+  { signed, client }: Parameters<SignInApi['inApp']>[0],
+): Promise<OthersSignInResult> {
+  const readings = [...channels].map(([channel, { readSignIn }]) => ({
+    channel,
+    person: readSignIn?.(signed),
+  }));
+  const { channel, person } =
+    readings.find((one) => one.person !== undefined && one.person !== 'forged') ?? {};
+  if (channel === undefined || person === undefined || typeof person === 'string') {
+    const text =
+      person === 'expired'
+        ? 'This sign-in is more than a day old. Close the page and open it again from the chat with the bot.'
+        : 'The page was not opened from the chat with the bot, so it does not know who you are. Open it there.';
+    return { kind: 'refused', code: 'invalid_sign_in', text };
+  }
+  const proxyUser = `${channel}:${person.userId}`;
+  if ((await mayWrite(privateMessageOf(proxyUser))) === undefined) {
+    const text = 'You have no access to this bot. Write to it in its chat: it says how to get access.';
+    return { kind: 'refused', code: 'unknown_user', text };
+  }
+  // No token has a colon, so this one has no secret: it is only a name for what belongs to the person.
+  const hash = hashSecret(`person:${proxyUser}`);
+  const [known] = await tokens.tokensByHash([hash]);
+  const token = known ?? (await tokens.putToken({ hash, name: proxyUser, scopes: APP_SCOPES }));
+  if ((await tokens.token(token.tokenId)) === undefined) {
+    const text = `The person who runs this gateway has revoked your access to the page ("${PARLEY} token").`;
+    return { kind: 'refused', code: 'unknown_token', text };
+  }
+  return await startSession(store, { tokenId: token.tokenId, proxyUser, client });
 }
 
 const EVERYTHING: Scope[] = ['chat', 'approve', 'commands', 'admin'];

@@ -1,5 +1,6 @@
 /** Finds tokens by their digest: cached briefly, and one query at a time no matter how many are requested. */
 import type { Caller, TokenStore } from '../protocol/access.ts';
+import { type InboundMessage, parseAddress } from '../protocol/message.ts';
 import { TtlCache } from '../lib/ttl-cache.ts';
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { z } from 'zod';
@@ -21,18 +22,20 @@ export interface TokenLookup {
   recheck: (authorizations: readonly string[]) => Promise<ReadonlyMap<string, Caller>>;
 }
 
+/** Whether a browser that others have signed in may stay so: a session ends with the rights of its user. Throws `StoreError`. */
+type MayStay = (session: { proxyUser: string; name: string }) => boolean | Promise<boolean>;
+
 /**
- * Makes the lookup. `proxyTokenOf` is the name of a proxy user's token: a session that the proxy started ends when it
- * changes. While one query runs, requests are collected for the next, so that a flood of wrong tokens costs few queries.
+ * Makes the lookup. While one query runs, requests are collected for the next, so that a flood of wrong tokens costs few queries.
  */
 export function createTokenLookup(
   store: TokenStore,
   monotonicNow: () => number,
-  proxyTokenOf: (user: string) => string | undefined = () => undefined,
+  mayStay: MayStay = () => false,
 ): TokenLookup {
   const cache = new TtlCache<Caller | 'unknown'>(TOKEN_CACHE_MS, MAX_CACHED_TOKENS, monotonicNow);
   const recentUses = new TtlCache<true>(USE_NOTED_EVERY_MS, MAX_CACHED_TOKENS, monotonicNow);
-  const find = collected((hashes) => findCallers(store, hashes, proxyTokenOf));
+  const find = collected((hashes) => findCallers(store, hashes, mayStay));
 
   return {
     async authenticate(authorization) {
@@ -55,7 +58,7 @@ export function createTokenLookup(
           return hash === undefined ? [] : [[authorization, hash] as const];
         }),
       );
-      const callers = await findCallers(store, [...hashes.values()], proxyTokenOf);
+      const callers = await findCallers(store, [...hashes.values()], mayStay);
       return new Map(
         [...hashes].flatMap(([authorization, hash]) => {
           const caller = callers.get(hash);
@@ -69,12 +72,15 @@ export function createTokenLookup(
 async function findCallers(
   store: TokenStore,
   hashes: readonly string[],
-  proxyTokenOf: (user: string) => string | undefined,
+  mayStay: MayStay,
 ): Promise<Map<string, Caller>> {
   const candidates = await store.tokensByHash(hashes);
-  const rows = candidates.filter(
-    ({ name, proxyUser }) => proxyUser === undefined || proxyTokenOf(proxyUser) === name,
+  const stays = await Promise.all(
+    candidates.map(
+      async ({ name, proxyUser }) => proxyUser === undefined || (await mayStay({ proxyUser, name })),
+    ),
   );
+  const rows = candidates.filter((_, index) => stays[index]);
   return new Map(
     rows.map(({ hash, tokenId, name, scopes, proxyUser }) => [
       hash,
@@ -109,6 +115,13 @@ function collected(
     if (!running) void next();
     return await answer.promise;
   };
+}
+
+/** A message that a person (`telegram:42`) could write to the bot in private, to check their rights. */
+export function privateMessageOf(userId: string): InboundMessage {
+  const { channel, chatId: senderId } = parseAddress(userId);
+  const base = { id: '', content: '', timestamp: 0, media: [], mentioned: true };
+  return { channel, chatId: senderId, senderId, place: 'private', ...base };
 }
 
 /** `Session <secret>` is that of a browser's cookie. */

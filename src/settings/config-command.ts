@@ -24,6 +24,8 @@ export interface ConfigFile {
   check: (text: string) => FileCheck;
   /** The fields that differ between two contents and take effect only after a restart. */
   needsRestart: (before: string, after: string) => readonly string[];
+  /** Fields, and groups of them, whose changes always do. */
+  afterRestart: readonly string[];
 }
 
 /** Reads the arguments after `config`. Throws `GatewayError('usage')`. */

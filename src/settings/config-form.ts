@@ -41,6 +41,7 @@ export function administerConfig(
       schema: describedIn(fields, texts),
       environment: setVariables,
       needsRestart: settings.report().needsRestart,
+      afterRestart: file.afterRestart,
     }),
     changeConfig(version, changes) {
       const result = changeConfigFile(file, version, changes);

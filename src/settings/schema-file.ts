@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import { pause } from '../lib/async/sleep.ts';
+import { ENGLISH } from '../protocol/texts/english.ts';
 import type { SettingKey, TextTable } from '../protocol/texts/say.ts';
 import { isJsonObject } from '../lib/json/json.ts';
 
@@ -67,17 +68,37 @@ type Schema = Readonly<Record<string, unknown>>;
 const LINK = /\[([^[\]]{1,200})\]\([^()\s]{1,200}\)/g;
 
 type Describe = (path: string, description: string) => string;
+/** The name of a setting for people; undefined for one without. */
+type NameOf = (path: string) => string | undefined;
 
-/** The schema described in the language of a table that has the settings below `path`; the rest stays unchanged. */
+/**
+ * The schema in the language of a table that has the settings below `path`: what each is called (`title`) and what it does
+ * (`description`). What the table lacks is in English.
+ */
 export function describedIn(schema: Schema, table: TextTable, path = ''): Schema {
+  const textOf = (field: string): string | undefined =>
+    keysOf(field)
+      .map((key) => table[key])
+      .find((text) => text !== undefined);
   return describedBy(
     schema,
-    (field, description) =>
-      keysOf(field)
-        .map((key) => table[key])
-        .find((text) => text !== undefined) ?? description,
+    (field, description) => textOf(field) ?? description,
     path,
+    (field) => nameOf(field, table),
   );
+}
+
+/** What people call a setting, by its path. */
+function nameOf(path: string, table: TextTable): string | undefined {
+  const key = patternsOf(path)
+    .map((pattern) => `name.${pattern}`)
+    .find(isName);
+  const name = key && (table[key] ?? ENGLISH[key]);
+  return typeof name === 'string' ? name : undefined;
+}
+
+function isName(key: string): key is keyof typeof ENGLISH & `name.${string}` {
+  return Object.hasOwn(ENGLISH, key);
 }
 
 /** What the schema says about each setting below `under`, by path: `limits.messagesPerMinute`, `providers.*.kind`. */
@@ -96,37 +117,41 @@ export function descriptionsOf(schema: Schema, under = ''): ReadonlyMap<string, 
 
 /** The keys that may describe a setting: its path, and the path with a star for one name (`setting.access.*.dm`). */
 export function keysOf(path: string): SettingKey[] {
+  return patternsOf(path).map((pattern): SettingKey => `setting.${pattern}`);
+}
+
+function patternsOf(path: string): string[] {
   const names = path.split('.');
-  const patterns = names.map((_, nth) => names.with(nth, '*').join('.'));
-  return [path, ...patterns].map((one): SettingKey => `setting.${one}`);
+  return [path, ...names.map((_, nth) => names.with(nth, '*').join('.'))];
 }
 
 /** A copy with descriptions from `describe`; a star stands for a record's names and a list's entries. */
-function describedBy(schema: Schema, describe: Describe, path = ''): Schema {
-  const inner = (name: string): string => (path === '' ? name : `${path}.${name}`);
+function describedBy(schema: Schema, describe: Describe, path = '', name: NameOf = () => undefined): Schema {
+  const inner = (child: string): string => (path === '' ? child : `${path}.${child}`);
+  const title = schema['description'] === undefined ? undefined : name(path);
   const entries = Object.entries(schema).map(([keyword, value]): [string, unknown] => {
     switch (keyword) {
       case 'description':
         return [keyword, typeof value === 'string' ? describe(path, value) : value];
       case 'properties':
-        return [keyword, mapped(value, (child, name) => describedBy(child, describe, inner(name)))];
+        return [keyword, mapped(value, (child, key) => describedBy(child, describe, inner(key), name))];
       case 'additionalProperties':
       case 'items':
-        return [keyword, isJsonObject(value) ? describedBy(value, describe, inner('*')) : value];
+        return [keyword, isJsonObject(value) ? describedBy(value, describe, inner('*'), name) : value];
       case 'anyOf':
       case 'oneOf':
       case 'allOf':
         return [
           keyword,
           Array.isArray(value)
-            ? value.map((one: unknown) => (isJsonObject(one) ? describedBy(one, describe, path) : one))
+            ? value.map((one: unknown) => (isJsonObject(one) ? describedBy(one, describe, path, name) : one))
             : value,
         ];
       default:
         return [keyword, value];
     }
   });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(title === undefined ? entries : [['title', title], ...entries]);
 }
 
 function mapped(value: unknown, map: (child: Schema, name: string) => Schema): unknown {

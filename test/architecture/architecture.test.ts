@@ -33,6 +33,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^(discord\.js|@discordjs\/.*|discord-api-types)$/, ['channels/discord/']],
   [/^@slack\//, ['channels/slack/']],
   [/^(hono|@hono\/.*)$/, ['channels/http/']],
+  [/^(@matrix-org\/.*|fake-indexeddb.*)$/, ['channels/matrix/']],
   [/^@highlightjs\/.*$/, ['channels/http/']],
   // Of the build only: neither the image nor the package has it.
   [/^esbuild$/, ['channels/http/page-build.ts', 'src/bundle.ts']],

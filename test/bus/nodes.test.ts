@@ -16,7 +16,7 @@ import {
   ENDS_TOLD_MS,
   RECONCILE_EVERY_MS,
 } from '../../src/bus/event-bus.ts';
-import { MAX_LOOKED_AT, type StoredTurns } from '../../src/bus/stored-ends.ts';
+import type { StoredTurns } from '../../src/bus/stored-ends.ts';
 import type { TurnStatus } from '../../src/protocol/sessions/session-list.ts';
 import { type AgentEvent, type EventBody, FIRST_EVENT_ID, sseId } from '../../src/protocol/event.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -355,58 +355,6 @@ describe('the last events of a turn', () => {
     network.current.lose = () => false;
     await vi.advanceTimersByTimeAsync(LOOKS);
     expect(b.heard.filter(({ type }) => type === 'turn_ended')).toHaveLength(1);
-  });
-
-  it(`are read of ${MAX_LOOKED_AT} turns at a time, and those that wait for a person do not keep back the others`, async () => {
-    const waiting = Array.from({ length: MAX_LOOKED_AT }, (_, n) => `waiting-${n}`);
-    const reads: string[] = [];
-    const turns = {
-      unfinishedTurns: () => Promise.resolve(new Set<string>()),
-      turn(id: string): Promise<TurnStatus> {
-        reads.push(id);
-        return Promise.resolve(id === 'ended' ? { state: 'done', reason: 'failed' } : { state: 'parked' });
-      },
-    };
-    const a = await node('a');
-    const b = await node('b', turns);
-    await flush();
-    for (const turnId of [...waiting, 'ended'])
-      a.bus.turn({ ...RUN, sessionKey: `telegram:${turnId}`, turnId }).emit(chunk('half'));
-    await flush();
-    network.current.lose = () => true;
-    await vi.advanceTimersByTimeAsync(2 * RECONCILE_EVERY_MS);
-    expect(reads).toEqual(waiting);
-    await vi.advanceTimersByTimeAsync(RECONCILE_EVERY_MS);
-    expect(reads).toHaveLength(2 * MAX_LOOKED_AT);
-    expect(b.heard.at(-1)).toMatchObject({ type: 'turn_ended', turnId: 'ended', reason: 'failed' });
-  });
-
-  it('reach them as soon as the connection returns, without waiting for the next look', async () => {
-    const { a, b } = await twoNodes();
-    const turn = a.bus.turn(RUN);
-    turn.emit(chunk('begin '));
-    await flush();
-    network.current.lose = () => true;
-    turn.emit(chunk('end'));
-    turn.emit({ type: 'turn_ended', reason: 'completed' });
-    a.bus.turn({ ...RUN, sessionKey: 'telegram:2', turnId: 'u' }).emit(chunk('new'));
-    network.current.resume();
-    await flush();
-    const of = (id: string) => b.heard.filter(({ turnId }) => turnId === id);
-    expect([textOnScreen(of('t')), textOnScreen(of('u'))]).toEqual(['begin end', 'new']);
-    expect(of('t').at(-1)?.type).toBe('turn_ended');
-  });
-
-  it('are read from the database as soon as the connection returns, when their node is gone', async () => {
-    const [unfinishedTurns, turn] = [async () => new Set<string>(), async () => DONE];
-    const [a, b] = [await node('a'), await node('b', { unfinishedTurns, turn })];
-    await flush();
-    a.bus.turn(RUN).emit(chunk('half'));
-    await flush();
-    await a.bus.stop();
-    network.current.resume();
-    await flush();
-    expect([textOnScreen(b.heard), b.heard.at(-1)?.type]).toEqual(['half and half', 'turn_ended']);
   });
 
   it('cost nothing while nothing is lost', async () => {

@@ -7,7 +7,7 @@ import { nodes } from './nodes.ts';
 import { outages } from './outages.ts';
 import { plans } from './plans.ts';
 import { points } from './points.ts';
-import { postgres } from './postgres.ts';
+import { failovers, postgres } from './postgres.ts';
 import { powerCuts } from './power-cuts.ts';
 import { processes } from './processes.ts';
 import { soak } from './soak.ts';
@@ -19,6 +19,7 @@ export const campaigns: readonly Campaign[] = [
   points,
   nodes,
   postgres,
+  failovers,
   embedded,
   powerCuts,
   processes,

@@ -14,6 +14,10 @@ const DISK_MB = 160;
 /** The minimum time a state lasts, in milliseconds, and up to twice as long. */
 const LASTS_MS = 6_000;
 const KILLED_BACKENDS = 3;
+/** How long messages are written with a standby in step, in milliseconds, and up to twice as long. */
+const STANDBY_MS = 2_000;
+/** After this time the server ends an idle session: between two heartbeats of a gateway, in milliseconds. */
+const IDLE_MS = 300;
 
 /** What is done to the cluster; it is finished when the promise resolves. */
 type Harm = (cluster: Cluster, forMs: number) => Promise<void>;
@@ -68,6 +72,13 @@ const harms: Record<string, Harm> = {
     await pause(forMs);
     await Promise.all(taken.map((sql) => sql.end({ timeout: 0 })));
   },
+  async 'idle timeouts'(cluster, forMs) {
+    const names = ['idle_session_timeout', 'idle_in_transaction_session_timeout'];
+    const reload = 'select pg_reload_conf()';
+    await command(cluster, ...names.map((name) => `alter system set ${name} = ${IDLE_MS}`), reload);
+    await pause(forMs);
+    await command(cluster, ...names.map((name) => `alter system reset ${name}`), reload);
+  },
   async 'full disk'(cluster, forMs) {
     const free = await fillDisk(cluster.dataFolder);
     await pause(forMs);
@@ -81,6 +92,41 @@ function cycleOf(isRoot: boolean): [string, Harm][] {
   const kinds = repeated(Object.entries(restarts), others.length);
   return kinds.flatMap((restart, at) => [restart, ...others.slice(at, at + 1)]);
 }
+
+/** The primary crashes while its standby is in step, and the standby takes its place. */
+function failOverOf(cluster: Cluster): Failure {
+  return {
+    name: 'failover',
+    async strike(stage) {
+      await arrive('busy', stage);
+      await cluster.failOver(STANDBY_MS * (1 + stage.random()));
+      return { since: performance.now(), measure: 'resume' };
+    },
+  };
+}
+
+export const failovers: Campaign = {
+  name: 'failovers',
+  about:
+    '20 times the primary crashes under load, and a synchronous standby made from a base backup is promoted',
+  databases: ['postgres'],
+  async run({ share, seed, progress }) {
+    const cluster = await startCluster();
+    try {
+      const count = scaled(20, share, 2);
+      return await runCampaign({
+        seed,
+        progress,
+        cluster,
+        messages: count * 24,
+        sessions: { http: 12, telegram: 4, discord: 4, slack: 2, matrix: 2 },
+        failures: repeated([failOverOf(cluster)], count),
+      });
+    } finally {
+      await cluster.close();
+    }
+  },
+};
 
 function failureOf(cluster: Cluster, name: string, harm: Harm): Failure {
   return {
@@ -96,7 +142,7 @@ function failureOf(cluster: Cluster, name: string, harm: Harm): Failure {
 export const postgres: Campaign = {
   name: 'postgres',
   about:
-    '50 restarts of a Postgres, and 50 times one that loses connections, is read-only, full, or has no connection left',
+    '50 restarts of a Postgres, and 50 times one that loses connections, ends idle ones, is read-only, full, or has no connection left',
   databases: ['postgres'],
   async run({ share, seed, progress }) {
     const isRoot = process.getuid?.() === 0;
@@ -110,7 +156,7 @@ export const postgres: Campaign = {
         progress,
         cluster,
         messages: count * 24,
-        sessions: { http: 12, telegram: 4, discord: 4 },
+        sessions: { http: 12, telegram: 4, discord: 4, slack: 2, matrix: 2 },
         failures: repeated(cycleOf(isRoot), count).map(([name, harm]) => failureOf(cluster, name, harm)),
       });
     } finally {

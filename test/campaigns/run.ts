@@ -1,7 +1,7 @@
 /** The campaigns by name: `npm run test:campaign -- --help`. Exits 1 when a zero of a campaign's table row is not zero. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { detailLine, missedBars, TABLE_HEAD, tableRow, violations } from '../crash/judge/report.ts';
@@ -13,17 +13,26 @@ import { campaigns } from './index.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The tests of many random steps sized by `test/campaign.ts`, run at full size by vitest. */
 const STEPS = 'steps';
+/** Random bytes for every parser of what strangers send, an hour for each in full. */
+const FUZZ = 'fuzz';
+const FUZZ_MINUTES = 60;
 
-const USAGE = `npm run test:campaign -- [name …] [--on postgres|embedded] [--size PERCENT] [--seed N] [--bars] [--quiet]
+const PAGE = `${ROOT}/docs/campaigns.md`;
+/** The last line above the table of the page, which ends it. */
+const LAST_RUNS =
+  'Each row is the last run of a campaign on a database that was written here with `--write`:';
 
-${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${databases.join(', ')})`]), [STEPS, 'the tests of random or repeated steps, whole (vitest)']].map(([name = '', about]) => `  ${name.padEnd(12)}${about}`).join('\n')}
-  all         all of them
+const USAGE = `npm run test:campaign -- [name …] [--on postgres|embedded] [--size PERCENT] [--seed N] [--bars] [--quiet] [--write]
+
+${[...campaigns.map(({ name, about, databases }) => [name, `${about} (${databases.join(', ')})`]), [STEPS, 'the tests of random or repeated steps, whole (vitest)'], [FUZZ, 'random bytes for each parser of what strangers send, an hour each (vitest)']].map(([name = '', about]) => `  ${name.padEnd(12)}${about}`).join('\n')}
+  all         all of them but fuzz
 
 --on      only on this database; default: on each that the campaign knows
 --size    percent of the full size, default 100; a campaign keeps a least size
 --seed    of everything random, default 1
 --bars    a missed bar counts as a violation; without it, it is only said
 --quiet   no line for each failure
+--write   puts the rows into docs/campaigns.md, in place of those of the same campaign and database
 
 Postgres is the server of DATABASE_URL, where databases are made and dropped; without it, a cluster from the packages. Each campaign ends in a table row for
 each database; exit code 1 when anything was lost, reordered, doubled, left over, or failed where it should not.
@@ -45,11 +54,14 @@ async function main(): Promise<boolean> {
       seed: { type: 'string', default: '1' },
       bars: { type: 'boolean', default: false },
       quiet: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   const names = positionals.includes('all') ? [...campaigns.map(({ name }) => name), STEPS] : positionals;
-  const unknown = names.filter((name) => name !== STEPS && !campaigns.some((one) => one.name === name));
+  const unknown = names.filter(
+    (name) => ![STEPS, FUZZ].includes(name) && !campaigns.some((one) => one.name === name),
+  );
   if (values.help || names.length === 0) say(USAGE);
   if (unknown.length > 0) {
     say(`There is no campaign ${unknown.join(', ')}; --help lists them.`);
@@ -63,6 +75,7 @@ async function main(): Promise<boolean> {
   const server = await openServer();
   for (const name of names) {
     if (name === STEPS) clean = (await runSteps()) && clean;
+    if (name === FUZZ) clean = (await runFuzzers(FUZZ_MINUTES * share, Number(values.seed))) && clean;
     const campaign = campaigns.find((one) => one.name === name);
     for (const database of campaign === undefined ? [] : databasesOf(campaign, values.on)) {
       const setup = { database, postgresUrl: server.url, share, seed: Number(values.seed) };
@@ -87,13 +100,14 @@ function databasesOf({ name, databases, missing }: Campaign, only: string | unde
 async function runOne(
   campaign: Campaign,
   setup: { database: DatabaseKind; postgresUrl: string; share: number; seed: number },
-  { quiet, bars }: { quiet: boolean; bars: boolean },
+  { quiet, bars, write }: { quiet: boolean; bars: boolean; write: boolean },
   rows: string[],
 ): Promise<boolean> {
   const { name, expected } = campaign;
   say(`\n${name} on ${setup.database}, seed ${setup.seed}`);
   const outcome = await campaign.run({ ...setup, progress: quiet ? undefined : say });
   const row = tableRow({ campaign: name, ...setup }, outcome, campaign.bars);
+  if (write) writeRow(row, setup.share);
   say(['', ...TABLE_HEAD, row, '', detailLine(outcome)].join('\n'));
   rows.push(row);
   const found = violations(outcome.verdict, expected);
@@ -102,14 +116,41 @@ async function runOne(
   return found.length === 0 && (!bars || missed.length === 0);
 }
 
+/** Puts a row into the table of the page, with its size and day, in place of that of the same campaign and database. */
+function writeRow(row: string, share: number): void {
+  const text = readFileSync(PAGE, 'utf8');
+  const start = text.indexOf(LAST_RUNS) + LAST_RUNS.length;
+  const nameOf = (line: string): string => line.split(' | ').slice(0, 2).join(' | ');
+  const more = ` ${+(share * 100).toPrecision(3)} % | ${new Date().toISOString().slice(0, 10)} |`;
+  const rows = text
+    .slice(start)
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !TABLE_HEAD.some((head) => line.startsWith(head)));
+  const others = rows.filter((line) => nameOf(line) !== nameOf(row));
+  const head = [`${TABLE_HEAD[0]} size | day |`, `${TABLE_HEAD[1]} --- | --- |`];
+  const table = [...head, ...[...others, row + more].toSorted()];
+  writeFileSync(PAGE, `${text.slice(0, start)}\n\n${table.join('\n')}\n`);
+}
+
 async function runSteps(): Promise<boolean> {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/campaigns/**'] }).filter((file) =>
     readFileSync(`${ROOT}/${file}`, 'utf8').includes('/campaign.ts'),
   );
+  return await runTests(files, { CAMPAIGN: 'all' });
+}
+
+async function runFuzzers(minutes: number, seed: number): Promise<boolean> {
+  return await runTests(['test/fuzz/fuzz.test.ts'], {
+    FUZZ_MINUTES: String(minutes),
+    FUZZ_SEED: String(seed),
+  });
+}
+
+async function runTests(files: readonly string[], env: Record<string, string>): Promise<boolean> {
   const child = spawn('npm', ['test', '--', ...files], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, CAMPAIGN: 'all' },
+    env: { ...process.env, ...env },
   });
   const [code]: unknown[] = await once(child, 'exit');
   return code === 0;

@@ -1,7 +1,7 @@
 /** A Postgres server for tests, from the programs among the packages, on a Unix socket in a temporary folder. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -38,6 +38,11 @@ export interface Cluster {
   dataFolder: string;
   /** `fast` ends open sessions cleanly, `immediate` is a crash. Resolves when it answers again. */
   restart(mode: 'fast' | 'immediate'): Promise<void>;
+  /**
+   * Makes a standby from a base backup while others write, waits until each commit waits for it, crashes the primary after `loadMs`
+   * more, and promotes the standby, which then has the primary's address. Not with `diskMb`.
+   */
+  failOver(loadMs: number): Promise<void>;
   /** Resolves when it answers again after it ended its sessions on its own. */
   ready(): Promise<void>;
   close: () => Promise<void>;
@@ -74,7 +79,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-pg-'));
   const further = (await prepare?.(folder)) ?? [];
   const { initdb, postgres: server, environment } = await findPrograms(path.join(folder, 'libraries'));
-  const data = path.join(folder, 'data');
+  let data = path.join(folder, 'data');
   if (diskMb !== undefined) await mountDisk(data, diskMb);
   if (asRoot) await give(folder, NOBODY);
   const env = { ...environment, PATH: process.env['PATH'] };
@@ -84,24 +89,44 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const [program, args] = as(NOBODY, initdb, ['-D', data, writes, ...user, '--no-sync', ...locale]);
   await run(program, args, { cwd: '/', env });
   if (asRoot) await give(folder, OWN_ACCOUNT);
-  const all = [
-    'listen_addresses=',
-    `unix_socket_directories=${folder}`,
-    `port=${port}`,
-    ...settings,
-    ...further,
-  ];
-  const command = as(OWN_ACCOUNT, server, ['-D', data, ...all.flatMap((setting) => ['-c', setting])]);
+  const commandOf = (dataFolder: string, ...own: readonly string[]): [string, string[]] => {
+    const all = ['listen_addresses=', `unix_socket_directories=${folder}`, ...own, ...settings, ...further];
+    return as(OWN_ACCOUNT, server, ['-D', dataFolder, ...all.flatMap((setting) => ['-c', setting])]);
+  };
+  let command = commandOf(data, `port=${port}`);
   const socketPath = path.join(folder, `.s.PGSQL.${port}`);
   const log = path.join(folder, 'log');
   let guard = await startServer({ folder, command, env, log, socketPath });
+  let nextPort = port;
   return {
     environment: { DATABASE_URL: 'postgres:///postgres', PGHOST: folder, PGUSER: 'postgres' },
     socketPath,
-    dataFolder: data,
+    get dataFolder() {
+      return data;
+    },
     async restart(mode) {
       await end(guard, mode === 'fast' ? 'INT\n' : 'QUIT\n');
       guard = await startServer({ folder, command, env, log, socketPath });
+    },
+    async failOver(loadMs) {
+      nextPort += 1;
+      const copy = path.join(folder, `data${nextPort}`);
+      await baseBackup(socketPath, data, copy);
+      if (asRoot) await give(copy, OWN_ACCOUNT);
+      command = commandOf(
+        copy,
+        `port=${nextPort}`,
+        `primary_conninfo=host=${folder} port=${nextPort - 1} user=postgres`,
+      );
+      const standbyPath = path.join(folder, `.s.PGSQL.${nextPort}`);
+      const standby = await startServer({ folder, command, env, log, socketPath: standbyPath });
+      await waitForStandby(socketPath);
+      await pause(loadMs);
+      await end(guard, 'QUIT\n');
+      await onServer(standbyPath, (sql) => sql`select pg_promote()`);
+      await rm(socketPath, { force: true });
+      await symlink(standbyPath, socketPath);
+      [guard, data] = [standby, copy];
     },
     async ready() {
       await pause(RECOVERY_BEGINS_MS);
@@ -114,6 +139,48 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A copy of the data of a running server, which becomes its standby. */
+async function baseBackup(socketPath: string, data: string, copy: string): Promise<void> {
+  await onServer(socketPath, async (sql) => {
+    await sql`select pg_backup_start('standby', true)`;
+    // Files may vanish meanwhile: then cp goes on, and fails in the end.
+    await run('cp', ['-a', data, copy]).catch((error: Error) => {
+      if (!/No such file/.test(error.message)) throw error;
+    });
+    const [label] = await sql<{ labelfile: string }[]>`select labelfile from pg_backup_stop(false)`;
+    for (const name of ['pg_wal', 'postmaster.pid', 'postmaster.opts'])
+      await rm(path.join(copy, name), { force: true, recursive: true });
+    await mkdir(path.join(copy, 'pg_wal'), { mode: 0o700 });
+    await writeFile(path.join(copy, 'backup_label'), label?.labelfile ?? '');
+    await writeFile(path.join(copy, 'standby.signal'), '');
+  });
+}
+
+/** Resolves once each commit waits for the standby. */
+async function waitForStandby(socketPath: string): Promise<void> {
+  await onServer(socketPath, async (sql) => {
+    await sql`alter system set synchronous_standby_names = '*'`;
+    await sql`select pg_reload_conf()`;
+    while ((await sql`select from pg_stat_replication where sync_state = 'sync'`).length === 0)
+      await pause(POLL_MS);
+  });
+}
+
+async function onServer<T>(socketPath: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres({
+    path: socketPath,
+    user: 'postgres',
+    database: 'postgres',
+    max: 1,
+    fetch_types: false,
+  });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
 }
 
 interface Server {

@@ -67,7 +67,11 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   const delivery = createDelivery({
     say: builtInLanguages.say,
     ...(options.drafts && {
-      streamModes: { modeOf: async () => 'draft', noteDraftRefused: async () => undefined },
+      streamModes: {
+        modeOf: async () => 'draft',
+        noteDraftRefused: async () => undefined,
+        showsThinking: async () => false,
+      },
     }),
     channels,
     clock,

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { buffer } from 'node:stream/consumers';
+import { expect, it, onTestFinished } from 'vitest';
 import { agentEvent } from '../../channels/http/openapi.ts';
 import { Client } from '../../docs/examples/client.ts';
 import { describeGateway, OWNER } from '../flows/setup.ts';
@@ -14,6 +15,23 @@ import { needs } from '../runs/needs.ts';
 it('the types of the example client match the API', async () => {
   const written = readFileSync(path.join(ROOT, TYPES_FILE), 'utf8');
   expect(written, 'run: npm run docs').toBe(await clientTypes());
+});
+
+it.each([
+  ['chat.ts', process.execPath, {}, 'Set TOKEN'],
+  ['chat.sh', 'sh', {}, 'Set TOKEN'],
+  ['webhook-receiver.ts', process.execPath, {}, 'Set EVENTS_SECRET'],
+  ['webhook-receiver.ts', process.execPath, { EVENTS_SECRET: 'x'.repeat(15) }, 'at least 16 characters'],
+])('%s does not run without its secret, and names it (%#)', async (file, command, variables, text) => {
+  const child = spawn(command, [path.join('docs/examples', file)], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], PORT: '0', ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill());
+  const errors = buffer(child.stderr);
+  const [code] = await once(child, 'close');
+  expect([code === 0, (await errors).toString()]).toEqual([false, expect.stringContaining(text)]);
 });
 
 describeGateway('an example', {}, (fixture) => {

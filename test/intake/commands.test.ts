@@ -40,10 +40,20 @@ describe('a command', () => {
     expect(read('/new')?.args).toBe('');
   });
 
-  it('is in one list, which /help and /start show without a model', async () => {
+  it('is in one list, which /help and /start show in groups, without a model', async () => {
     const listed = listingOf(commands);
     expect(listed.map(({ name }) => name)).toEqual(['stop', 'new', 'status', 'help']);
-    const help = listed.map(({ name, description }) => `/${name} - ${description}`).join('\n');
+    const line = (wanted: string): string[] =>
+      listed
+        .filter(({ name }) => name === wanted)
+        .map(({ name, description }) => `/${name} - ${description}`);
+    const help = [
+      '**Chat**',
+      ...['stop', 'new', 'status'].flatMap(line),
+      '',
+      '**More**',
+      ...line('help'),
+    ].join('\n');
     const call = {
       session: 'a:1',
       address: 'a:1',

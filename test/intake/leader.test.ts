@@ -87,15 +87,15 @@ it('stops what it resumed for a number of connections that is no longer current'
 
 const NEVER = new AbortController().signal;
 
-it('is starting until this node receives, and up afterwards', async () => {
+it('is on standby while another node receives, and up once this one does', async () => {
   const { channel, leader, run } = buildLeader();
   await leader.enter(channel, NEVER);
-  expect(leader.health(channel).state).toBe('starting');
+  expect(leader.health(channel).state).toBe('standby');
   const { outcome, close } = run();
   expect(leader.health(channel).state).toBe('up');
   close();
   expect(await outcome).toEqual({ kind: 'released' });
-  expect(leader.health(channel).state).toBe('starting');
+  expect(leader.health(channel).state).toBe('standby');
 });
 
 it('gives the lane to another node while its platform still keeps the channel from receiving', async () => {
@@ -162,7 +162,7 @@ it('keeps asking while the platform refuses the token: dead after ten minutes, h
   refuses = false;
   await clock.advance(DEAD_INTERVAL_MS);
   await entered;
-  expect(leader.health(channel).state).toBe('starting');
+  expect(leader.health(channel).state).toBe('standby');
 });
 
 it('keeps the one head of a bot through any failure to start, and if the channel is off: no attempt is counted', async () => {

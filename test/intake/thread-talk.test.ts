@@ -70,6 +70,19 @@ describeStore('a thread of a group', (databases) => {
     expect(await kept(store)).toEqual(['bob: 100', 'you: mine']);
   });
 
+  it('is not continued by what was written before the question, when the platform delivers that again', async () => {
+    const store = await databases.open();
+    const { threads } = threadsOf(store, async () => []);
+    await asked(store);
+    await threads.enter(says('ada', '104', { timestamp: 4_000 }));
+    expect(await threads.isFollowUp(says('ada', '103', { timestamp: 3_000 }))).toBe(false);
+    // Nor does it make another one the last who wrote.
+    expect(await threads.isFollowUp(says('bob', '102', { timestamp: 2_000 }))).toBe(false);
+    expect(await threads.isFollowUp(says('ada', '105', { timestamp: 5_000 }))).toBe(true);
+    expect(await threads.isFollowUp(says('bob', '106', { timestamp: 6_000 }))).toBe(false);
+    expect(await threads.isFollowUp(says('ada', '107', { timestamp: 7_000 }))).toBe(false);
+  });
+
   it('is read again after others wrote there, from the last answer on', async () => {
     const store = await databases.open();
     const { threads, read } = threadsOf(store, async () => [

@@ -1,5 +1,5 @@
 /** The file of a backup: what is written can be read back, and a cut, changed or oversized one is refused by name. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   chmod,
   lstat,
@@ -10,6 +10,7 @@ import {
   rm,
   stat,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BackupRecord } from '../../src/protocol/operator/backup.ts';
-import { MAX_LINE_BYTES, readBackup, writeBackup } from '../../src/ops/backup-file.ts';
+import { MAX_LINE_BYTES, readBackup, UNFINISHED_MS, writeBackup } from '../../src/ops/backup-file.ts';
 
 const PASSPHRASE = 'twelve chars';
 const HEAD: BackupRecord = {
@@ -173,6 +174,15 @@ describe('a file that is refused', () => {
     await expect(read()).rejects.toThrow(/continues after its end/);
     await made(head);
     await expect(read()).rejects.toThrow(/is cut off/);
+  });
+
+  it('removes what a killed writer of the same file has left, and nothing that is still written to', async () => {
+    const [dead, live, other] = ['one', 'one', 'two'].map((name) => `${name}.backup.${randomUUID()}.part`);
+    for (const name of [dead, live, other]) await writeFile(path.join(folder, name!), 'rows');
+    const then = new Date(Date.now() - UNFINISHED_MS - 1_000);
+    for (const name of [dead, other]) await utimes(path.join(folder, name!), then, then);
+    await write(RECORDS);
+    expect(new Set(await readdir(folder))).toEqual(new Set(['one.backup', live, other]));
   });
 
   it('leaves nothing behind when its records end with an error', async () => {

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createStaging, homeFiles } from '../../src/ops/home-files.ts';
+import { checkRestore, createStaging, homeFiles } from '../../src/ops/home-files.ts';
 
 let home = '';
 beforeEach(async () => {
@@ -77,6 +77,7 @@ describe('what arrives for a home', () => {
     }
     expect(await readdir(home)).not.toContain('bin');
     await staging.refuseOverwriting();
+    await staging.seal();
     expect(await staging.settle({ replace: false })).toEqual(['.env']);
     expect(await readFile(path.join(home, '.env'), 'utf8')).toBe('MODEL=mine');
     expect((await stat(path.join(home, 'bin/run'))).mode & 0o777).toBe(0o700);
@@ -104,11 +105,39 @@ describe('what arrives for a home', () => {
     for (const replace of [false, true]) {
       const staging = await createStaging(home);
       await staging.begin('workspace/sessions/new/b', 0o600);
+      await staging.seal();
       await staging.settle({ replace });
       const left = await readdir(path.join(home, 'workspace/sessions'));
       expect(left.toSorted()).toEqual(replace ? ['new'] : ['new', 'old']);
     }
     expect(await readFile(path.join(home, 'notes'), 'utf8')).toBe('stay');
+  });
+
+  it('is removed by the next start when it was killed early, and names the command to repeat when it was killed at its end', async () => {
+    const early = await createStaging(home);
+    await early.begin('token', 0o600);
+    await checkRestore(home);
+    expect(await readdir(home)).toEqual([]);
+    const refused = await createStaging(home);
+    await refused.begin('token', 0o600);
+    await refused.seal();
+    await refused.unseal();
+    await refused.discard();
+    await checkRestore(home);
+    const late = await createStaging(home);
+    await late.begin('token', 0o600);
+    await late.seal();
+    await late.discard();
+    await expect(checkRestore(home)).rejects.toMatchObject({
+      code: 'half_restored',
+      message: expect.stringContaining(' restore FILE --replace'),
+    });
+    const again = await createStaging(home);
+    await again.begin('token', 0o600);
+    await again.seal();
+    await again.settle({ replace: true });
+    await checkRestore(home);
+    expect(await readdir(home)).toEqual(['token']);
   });
 
   it('never leaves the home', async () => {

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { HttpError } from 'grammy/web';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ChannelError, toGatewayError } from '../../src/protocol/errors.ts';
 import { channels } from '../../channels/index.ts';
 import { createLog, MAX_SECRETS, MAX_VALUE_CHARS, redactor } from '../../src/ops/log.ts';
 
@@ -90,6 +91,20 @@ describe('the log', () => {
     logTo(lines).error({ err: error }, 'poll failed');
     expect(lines.join('')).not.toContain(token);
     expect(lines.join('')).toContain('socket hang up');
+  });
+
+  it('writes an expected failure without its stack, and an unexpected one with it', () => {
+    const lines: string[] = [];
+    const outage = new ChannelError('unavailable', 'Discord cannot be reached.', { retryable: true });
+    logTo(lines).error({ err: outage }, 'call_failed');
+    logTo(lines).error({ err: toGatewayError(new TypeError('x is not a function')) }, 'turn_failed');
+    const [expected, unexpected] = lines.map((line) => JSON.parse(line).err);
+    expect(expected).toEqual({
+      name: 'ChannelError',
+      code: 'unavailable',
+      message: 'Discord cannot be reached.',
+    });
+    expect(unexpected).toMatchObject({ code: 'internal', stack: expect.stringContaining('log.test.ts') });
   });
 
   it('redacts 64 KiB in 50 ms, even when every position could start an address', () => {

@@ -54,3 +54,26 @@ it('falls back to the schema’s description when a language has none', () => {
   expect(told.get('access.slack.dm')).toBe('Qui peut écrire.');
   expect(told.get('access.slack.allow')).toBe(english.get('access.slack.allow'));
 });
+
+it('has a name for every setting that a form shows, in English and in German', () => {
+  const formed = [describedIn(schema, inGerman), describedIn(profile, inGerman, PROFILE_SETTINGS)];
+  expect(formed.flatMap((one) => unnamed(one))).toEqual([]);
+  expect(namesIn(describedIn(schema, {}))).toContain('Messages per minute and person');
+  const table = { ...inGerman, 'name.limits.messagesAtOnce': 'Auf einmal' } as const;
+  expect(namesIn(describedIn(schema, table))).toContain('Auf einmal');
+});
+
+interface Named {
+  title?: string;
+  properties?: Record<string, Named>;
+}
+
+/** The paths of values without a name; `$schema` is for editors. */
+function unnamed({ title, properties }: Named, path = ''): string[] {
+  if (properties === undefined) return title === undefined && path !== '.$schema' ? [path] : [];
+  return Object.entries(properties).flatMap(([name, inner]) => unnamed(inner, `${path}.${name}`));
+}
+
+function namesIn({ title, properties = {} }: Named): (string | undefined)[] {
+  return [title, ...Object.values(properties).flatMap(namesIn)];
+}

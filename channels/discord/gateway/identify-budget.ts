@@ -10,15 +10,24 @@ const SOUND_SESSION_MS = 5 * 60_000;
 /** Longest wait after unhealthy sessions, in milliseconds: it allows fewer than 200 a day. */
 const BACKOFF_CAP_MS = 600_000;
 const DAY_MS = 24 * 3_600_000;
+/** Nodes that wait for the same connection identify at different times, up to this much later, in milliseconds. */
+export const JITTER_MS = 1_500;
 
 /** Counts sessions in the store, so that the count survives restarts and covers all nodes. Throws only `StoreError`. */
 export class IdentifyBudget {
   readonly #connections: ConnectionStore;
   readonly #epochNow: () => number;
   readonly #spacingMs: number;
+  readonly #random: () => number;
 
   /** `spacingMs`: minimum time between two identifies, and the wait after the first unhealthy session. */
-  constructor(connections: ConnectionStore, epochNow: () => number, spacingMs: number) {
+  constructor(
+    connections: ConnectionStore,
+    epochNow: () => number,
+    spacingMs: number,
+    random: () => number = Math.random,
+  ) {
+    this.#random = random;
     this.#connections = connections;
     this.#epochNow = epochNow;
     this.#spacingMs = spacingMs;
@@ -36,7 +45,8 @@ export class IdentifyBudget {
   /** Milliseconds until connections that may not identify at the same time have done so. */
   async groupWaitMs({ group }: BudgetKeys): Promise<number> {
     const record = await this.#connections.connection(group);
-    return record === undefined ? 0 : this.#msLeft(record, this.#spacingMs);
+    const waitMs = record === undefined ? 0 : this.#msLeft(record, this.#spacingMs);
+    return waitMs === 0 ? 0 : waitMs + this.#random() * JITTER_MS;
   }
 
   /** A clock that was set back must not lengthen the wait. */

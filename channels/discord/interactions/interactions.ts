@@ -36,6 +36,8 @@ import {
 
 /** Discord's limits: fields, characters of a title or label, of a description, and of a value. */
 const MAX_FIELDS = 5;
+/** Files of one upload field. */
+const MAX_FILES = 10;
 const MAX_LABEL = 45;
 const MAX_DESCRIPTION = 100;
 const MAX_VALUE = 4_000;
@@ -241,23 +243,36 @@ function flagsFor(message: InboundMessage, receipt: Receipt): number {
 }
 
 /** The data of a modal (`InteractionResponseType.Modal`), within Discord's limits. */
-function modalOf({ title, value, fields }: Form): object {
+function modalOf({ title, value, fields, files }: Form): object {
+  const upload = {
+    type: ComponentType.FileUpload,
+    custom_id: 'files',
+    max_values: MAX_FILES,
+    required: false,
+  };
+  const uploads =
+    files === undefined
+      ? []
+      : [{ type: ComponentType.Label, label: cut(files, MAX_LABEL), component: upload }];
+  const inputs = fields.slice(0, MAX_FIELDS - uploads.length);
   return {
     custom_id: value,
     title: cut(title, MAX_LABEL),
-    components: fields.slice(0, MAX_FIELDS).map((field) => ({
-      type: ComponentType.Label,
-      label: cut(field.label, MAX_LABEL),
-      ...(field.description !== undefined && { description: cut(field.description, MAX_DESCRIPTION) }),
-      component: {
-        type: ComponentType.TextInput,
-        custom_id: field.name,
-        style: field.lines === 'one' ? TextInputStyle.Short : TextInputStyle.Paragraph,
-        max_length: Math.min(field.maxLength, MAX_VALUE),
-        required: field.required,
-        ...(field.value !== undefined && { value: cut(field.value, MAX_VALUE) }),
-      },
-    })),
+    components: inputs
+      .map((field): object => ({
+        type: ComponentType.Label,
+        label: cut(field.label, MAX_LABEL),
+        ...(field.description !== undefined && { description: cut(field.description, MAX_DESCRIPTION) }),
+        component: {
+          type: ComponentType.TextInput,
+          custom_id: field.name,
+          style: field.lines === 'one' ? TextInputStyle.Short : TextInputStyle.Paragraph,
+          max_length: Math.min(field.maxLength, MAX_VALUE),
+          required: field.required,
+          ...(field.value !== undefined && { value: cut(field.value, MAX_VALUE) }),
+        },
+      }))
+      .concat(uploads),
   };
 }
 

@@ -8,10 +8,19 @@ import { type Say, textRef } from '../../../src/protocol/texts/say.ts';
 import { waitAtMost } from '../../../src/lib/async/sleep.ts';
 import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { type RawMessage, readMessage, readMessages, textOf } from '../receiving/inbound.ts';
-import { nameOf, quotedOf } from '../receiving/message-parts.ts';
+import { mediaOf, nameOf, quotedOf } from '../receiving/message-parts.ts';
+import { listMessages } from '../receiving/messages.ts';
 import type { DiscordRest } from '../rest.ts';
 import { ASK_ABOUT, SUMMARISE } from './commands.ts';
-import { fieldsOf, MAX_OPTION, messageBy, placeholderOf, type RawForm, type RawInteraction } from './read.ts';
+import {
+  fieldsOf,
+  filesOf,
+  MAX_OPTION,
+  messageBy,
+  placeholderOf,
+  type RawForm,
+  type RawInteraction,
+} from './read.ts';
 
 /** Longest wait for the options, in milliseconds: they must not delay the reply. */
 const SUGGEST_MS = 800;
@@ -77,6 +86,7 @@ export class OnMessages {
       title: say('menu.ask_about'),
       value: `about:${target.id}`,
       fields: [{ name: QUESTION, label, maxLength: MAX_QUESTION, lines: 'many', required: true }],
+      files: say('menu.files'),
     };
   }
 
@@ -92,7 +102,8 @@ export class OnMessages {
     if (inbound === undefined) return undefined;
     const target = this.#targets.get(id) ?? (await this.#readAgain(form.channel_id, id));
     const quoted = quotedOf(target, botId, inbound.senderId);
-    return { ...inbound, quoted, placeholder: placeholderOf(form, this.#epochNow()) };
+    const media = mediaOf({ attachments: filesOf(form.data) });
+    return { ...inbound, media, quoted, placeholder: placeholderOf(form, this.#epochNow()) };
   }
 
   /** The request for a summary, with the messages to summarize; undefined for another command. Throws `CannotRead`. */
@@ -115,27 +126,33 @@ export class OnMessages {
   }
 
   async #readAgain(channelId: string, id: string): Promise<RawMessage> {
-    const message = readMessage(await this.#read(Routes.channelMessage(channelId, id)));
+    const path = Routes.channelMessage(channelId, id);
+    const message = readMessage(
+      await readOrSay(() => this.#rest.call({ method: 'get', path, bucket: 'read' })),
+    );
     if (message !== undefined) return message;
     throw new CannotRead('cannot_read', textRef('read.gone'));
   }
 
   async #readAfter(channelId: string, id: string): Promise<RawMessage[]> {
-    const query = new URLSearchParams({ after: id, limit: String(MAX_SUMMARISED) });
-    return readMessages(await this.#read(Routes.channelMessages(channelId), query));
+    const range = { limit: MAX_SUMMARISED, after: id };
+    return readMessages(
+      await readOrSay(() => listMessages(this.#rest, channelId, range, { bucket: 'read' })),
+    );
   }
+}
 
-  async #read(path: `/${string}`, query?: URLSearchParams): Promise<unknown> {
-    try {
-      return await this.#rest.call({ method: 'get', path, bucket: 'read', query });
-    } catch (error) {
-      if (!(error instanceof ChannelError)) throw error;
-      const text =
-        error.code === 'blocked'
-          ? textRef('read.forbidden')
-          : textRef('read.not_given', { network: 'Discord' });
-      throw new CannotRead('cannot_read', text, { cause: error });
-    }
+/** Throws `CannotRead` with what the person who asked is told. */
+async function readOrSay<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    const text =
+      error.code === 'blocked'
+        ? textRef('read.forbidden')
+        : textRef('read.not_given', { network: 'Discord' });
+    throw new CannotRead('cannot_read', text, { cause: error });
   }
 }
 

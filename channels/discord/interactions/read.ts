@@ -84,8 +84,16 @@ const RawForm = Action.extend({
   data: z.object({
     custom_id: z.string(),
     components: z.array(
-      z.object({ component: z.object({ custom_id: z.string(), value: z.string().default('') }) }),
+      z.object({
+        component: z.object({
+          custom_id: z.string(),
+          value: z.string().default(''),
+          /** Of a file upload: ids of `resolved.attachments`. */
+          values: z.array(z.string()).default([]).catch([]),
+        }),
+      }),
     ),
+    resolved: z.object({ attachments: z.record(z.string(), Attachment).default({}) }).optional(),
   }),
 });
 /** A form that a user has filled in. */
@@ -154,6 +162,12 @@ export function fromForm(form: RawForm): InboundMessage | undefined {
 /** The values that were filled in, by field name. */
 export function fieldsOf({ components }: RawForm['data']): Record<string, string> {
   return Object.fromEntries(components.map(({ component }) => [component.custom_id, component.value]));
+}
+
+/** The files that were added. */
+export function filesOf({ components, resolved }: RawForm['data']): Attachment[] {
+  const ids = components.flatMap(({ component }) => component.values);
+  return ids.flatMap((id) => resolved?.attachments[id] ?? []);
 }
 
 /** A message of the person who acted, where they acted; undefined if Discord names no user. */

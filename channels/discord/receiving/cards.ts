@@ -43,7 +43,20 @@ export function textOfCards({ embeds, components }: z.infer<typeof Cards>): stri
     ...embeds.flatMap((one) => embedLines(Embed.safeParse(one).data)),
     ...components.flatMap((one) => componentLines(one, MAX_DEPTH)),
   ];
-  return clipMiddle(lines.filter((line) => line !== '').join('\n'), MAX_CARD_CHARS);
+  return clipMiddle(readTags(lines.filter((line) => line !== '').join('\n')), MAX_CARD_CHARS);
+}
+
+/** The text with emojis and commands by name, and times as people elsewhere write them. */
+export function readTags(text: string): string {
+  return text
+    .replaceAll(/<a?(:\w{2,32}:)\d{1,20}>/g, '$1')
+    .replaceAll(/<(\/[^<>:\n]{1,100}):\d{1,20}>/g, '$1')
+    .replaceAll(/<t:(-?\d{1,10})(?::[tTdDfFsSR])?>/g, (_, seconds: string) => timeText(Number(seconds)));
+}
+
+/** `2026-01-31 09:27 UTC`. */
+function timeText(seconds: number): string {
+  return `${new Date(seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function embedLines(embed: z.infer<typeof Embed> | undefined): string[] {

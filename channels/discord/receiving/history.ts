@@ -12,6 +12,7 @@ import { ownsGuild } from '../gateway/shard.ts';
 import { retryTransient } from '../rest.ts';
 import type { ChannelKinds, ReaderParts } from './channel-kinds.ts';
 import { type RawMessage, readMessages } from './inbound.ts';
+import { listMessages } from './messages.ts';
 import { Snowflake } from './message-parts.ts';
 
 /** Messages per call (Discord's maximum) and calls per gap. */
@@ -36,9 +37,10 @@ export class History {
   async *after(chatId: string, id: string): AsyncGenerator<RawMessage> {
     let last = id;
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const query = new URLSearchParams({ limit: String(PAGE), after: last });
-      const path = Routes.channelMessages(chatId);
-      const messages = readMessages(await this.#read(chatId, path, `history ${chatId}`, query));
+      const { rest, signal } = this.#parts;
+      const range = { limit: PAGE, after: last };
+      const list = () => listMessages(rest, chatId, range, { bucket: `history ${chatId}`, signal });
+      const messages = readMessages(await this.#read(chatId, list));
       yield* messages;
       last = messages.at(-1)?.id ?? last;
       if (messages.length < PAGE) return;
@@ -49,7 +51,9 @@ export class History {
 
   /** At most 100 open posts of a forum, which has no messages itself, from after an id. Throws only the signal's reason. */
   async posts(forumId: string, guildId: string, afterId: string): Promise<string[]> {
-    const answer = await this.#read(forumId, Routes.guildActiveThreads(guildId), `posts ${guildId}`);
+    const { rest, signal } = this.#parts;
+    const path = Routes.guildActiveThreads(guildId);
+    const answer = await this.#read(forumId, () => rest.get(path, `posts ${guildId}`, signal));
     const posts = (ActiveThreads.safeParse(answer).data?.threads ?? [])
       .filter(({ id, parent_id: parentId }) => parentId === forumId && BigInt(id) > BigInt(afterId))
       .map(({ id }) => id);
@@ -58,12 +62,12 @@ export class History {
   }
 
   /** The answer; undefined after a failure, which is logged. */
-  async #read(chatId: string, path: `/${string}`, bucket: string, query?: URLSearchParams): Promise<unknown> {
-    const { rest, log, signal, onLeftOut } = this.#parts;
+  async #read(chatId: string, call: () => Promise<unknown>): Promise<unknown> {
+    const { log, signal, onLeftOut } = this.#parts;
     try {
       return await retryTransient(async () => {
         await this.#turn();
-        return await rest.call({ method: 'get', path, bucket, query, signal });
+        return await call();
       }, signal);
     } catch (error) {
       signal.throwIfAborted();

@@ -6,7 +6,7 @@ import type { Media } from '../../../src/protocol/media.ts';
 import { boundQuote, type Quoted } from '../../../src/protocol/message.ts';
 import { oneLine } from '../../../src/lib/text.ts';
 import { SNOWFLAKE } from '../config.ts';
-import { Cards, textOfCards } from './cards.ts';
+import { Cards, readTags, textOfCards } from './cards.ts';
 
 export const Snowflake = z.string().regex(SNOWFLAKE);
 
@@ -172,25 +172,14 @@ function textOfForwarded(message: z.infer<typeof Snapshot>['message']): string {
     .join('\n');
 }
 
-/**
- * The text with names in place of people's ids, emojis and commands by name, and times as people elsewhere write them.
- * Channels and roles keep their ids: Discord tells a bot their names only one by one.
- */
+/** The text with names in place of people's ids and tags; `readWhole` asks Discord for the names of channels and roles. */
 export function withNames(message: { content: string; mentions: z.infer<typeof Person>[] }): string {
   const { content, mentions } = message;
-  return content
-    .replaceAll(/<@!?(\d{1,20})>/g, (tag, id: string) => {
-      const person = mentions.find((one) => one.id === id);
-      return person === undefined ? tag : `@${nameOf(person) ?? id}`;
-    })
-    .replaceAll(/<a?(:\w{2,32}:)\d{1,20}>/g, '$1')
-    .replaceAll(/<(\/[^<>:\n]{1,100}):\d{1,20}>/g, '$1')
-    .replaceAll(/<t:(-?\d{1,10})(?::[tTdDfFsSR])?>/g, (_, seconds: string) => timeText(Number(seconds)));
-}
-
-/** `2026-01-31 09:27 UTC`. */
-function timeText(seconds: number): string {
-  return `${new Date(seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const named = content.replaceAll(/<@!?(\d{1,20})>/g, (tag, id: string) => {
+    const person = mentions.find((one) => one.id === id);
+    return person === undefined ? tag : `@${nameOf(person) ?? id}`;
+  });
+  return readTags(named);
 }
 
 /** A person's name as people see it. */

@@ -1,6 +1,7 @@
 /** Reads a message with what its event lacks: the bot's role, a text sent as a file, its thread, whether it is for the bot. */
 import type { Log } from '../../../src/protocol/log.ts';
 import type { InboundMessage, Membership } from '../../../src/protocol/message.ts';
+import { oneLine } from '../../../src/lib/text.ts';
 import type { FileDownload } from '../file-download.ts';
 import { type Guilds, membershipsOf } from '../guilds.ts';
 import { hasThread, type KindOf } from '../question-threads.ts';
@@ -36,7 +37,32 @@ export async function readWhole(
   const threadId = await ownThread(message, kind, botId, kindOf);
   const mentioned = inbound.mentioned || (await isAddressed(message, kind, botId, kindOf, parts.groups));
   const memberships = mentioned ? await membershipsIn(guildId, message, parts.guilds) : [];
-  return { ...inbound, mentioned, memberships, ...(threadId !== undefined && { threadId }) };
+  const named = guildId === undefined ? inbound : await withPlaceNames(inbound, guildId, parts.guilds);
+  return { ...named, mentioned, memberships, ...(threadId !== undefined && { threadId }) };
+}
+
+/** Channels and roles as Discord writes them in a text. */
+const PLACE = /<(#|@&)(\d{1,20})>/g;
+
+/** The message with names in place of the ids of channels and roles, where Discord tells them. */
+async function withPlaceNames(
+  message: InboundMessage,
+  guildId: string,
+  guilds: Guilds,
+): Promise<InboundMessage> {
+  const { content, quoted } = message;
+  if (`${content}${quoted?.text ?? ''}`.search(PLACE) === -1) return message;
+  const names = await guilds.names(guildId);
+  const named = (text: string): string =>
+    text.replaceAll(PLACE, (tag, mark: string, id: string) => {
+      const name = names.get(id);
+      return name === undefined ? tag : `${mark.slice(0, 1)}${oneLine(name)}`;
+    });
+  return {
+    ...message,
+    content: named(content),
+    ...(quoted && { quoted: { ...quoted, text: named(quoted.text) } }),
+  };
 }
 
 /** What its sender belongs to now. The event of a message includes it, the history does not. */

@@ -14,12 +14,12 @@ import { Inbox, waitingCount } from './chats/inbox.ts';
 import { followLists } from './chats/list-events.ts';
 import { ScheduleList } from './chats/schedules.tsx';
 import { ChatSearch } from './chats/search.tsx';
-import { forgetCommandAnswers } from './commands/command-answers.js';
+import { forgetCommandAnswers } from './commands/command-answers.ts';
 import { byId } from './dom.ts';
-import { messageOf } from './failures/in-place.js';
-import { modelProblem } from './failures/model-problem.js';
-import { showError } from './failures/show-error.js';
-import { SettingsLater } from './settings/settings-later.js';
+import { messageOf } from './failures/in-place.ts';
+import { modelProblem } from './failures/model-problem.ts';
+import { showError } from './failures/show-error.ts';
+import { SettingsLater } from './settings/settings-later.ts';
 import { version } from './shell/account-menu.tsx';
 import { listenForKeys } from './shell/keys.tsx';
 import { healthProblem, isDemo, Shell, sidebarOpen } from './shell/shell.tsx';
@@ -123,6 +123,7 @@ class App {
     this.#settings = new SettingsLater(api, {
       showError,
       showSidebar: () => showSidebar(true),
+      chatKey: () => this.chat.key,
       labelled: (menu) => this.#inbox.elsewhere.labelled(menu),
     });
     effect(() => {
@@ -149,7 +150,7 @@ class App {
   /** Opens what the address names: a chat or a screen of the settings. */
   openAddressed(): void {
     sidebarOpen.value = history.state === DRAWER;
-    const screen = /^#settings(?:\/([a-z-]+))?$/.exec(location.hash);
+    const screen = /^#settings(?:\/([\w./-]+))?$/.exec(location.hash);
     if (screen !== null) {
       this.#inSettings.value = true;
       this.list.open('');

@@ -1,17 +1,20 @@
 /** Requests to the gateway, and what their errors mean for people. */
 import type { ErrorBody } from '../errors.ts';
 import { noteRequest } from './failures/reachability.js';
-import { listed, refusal, say } from './texts.ts';
+import { listed, refusal, say, type TextRef } from './texts.ts';
 
 /** The gateway answered with an error, or could not be reached (`status` 0). */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** What is wrong, where the gateway says so for each field. */
+  readonly problems: readonly TextRef[];
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, problems: readonly TextRef[] = []) {
     super(message);
     this.status = status;
     this.code = code;
+    this.problems = problems;
   }
 
   /**
@@ -37,7 +40,7 @@ function readError(status: number, text: string) {
   try {
     const { error }: ErrorBody = JSON.parse(text);
     const message = listed(error.problems) ?? refusal(error.code, error.message);
-    return new ApiError(status, error.code, message);
+    return new ApiError(status, error.code, message, error.problems);
   } catch {
     // The answer of a proxy may not be JSON.
     return new ApiError(status, 'unknown', say('page.answered', { status }));

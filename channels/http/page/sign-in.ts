@@ -47,17 +47,20 @@ export async function signIn(): Promise<SignedIn> {
 }
 
 /**
- * Begins a session with the code in the address, if there is one, and removes it from the address.
+ * Begins a session with what the address has for that, a code or what a network has signed, and removes it from there.
  * @returns what is wrong with it
  */
 async function useLink(): Promise<string | undefined> {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
-  if (code === undefined) return undefined;
+  // Telegram opens a Mini App with this.
+  const data = new URLSearchParams(location.hash.slice(1)).get('tgWebAppData');
+  if (code === undefined && data === null) return undefined;
   history.replaceState(null, '', location.pathname);
   const headers = { ...pageHeader(), 'content-type': 'application/json' };
-  const init = { method: 'POST', headers, body: JSON.stringify({ code }) };
+  const body = data === null ? { code } : { data };
+  const init = { method: 'POST', headers, body: JSON.stringify(body) };
   try {
-    const response = await fetch('/v1/sign-in', init);
+    const response = await fetch(data === null ? '/v1/sign-in' : '/v1/sign-in/app', init);
     if (!response.ok) return (await errorOf(response)).message;
     const { pageKey }: { pageKey: string } = await response.json();
     keepPageKey(pageKey);

@@ -107,6 +107,17 @@ export function dayAndClock(at: string | number | Date) {
   return new Date(at).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
+/** Day and month, and the time to the second: "3 Mar, 14:02:11". */
+export function toTheSecond(at: string | number | Date) {
+  return new Date(at).toLocaleString(locale, {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+}
+
 /** Weekday, date and time to the second: "Tuesday 3 March 2026 at 14:02:11". */
 export function exactly(at: string | number | Date) {
   return new Date(at).toLocaleString(locale, { dateStyle: 'full', timeStyle: 'medium' });

@@ -1,4 +1,4 @@
-/** The routes about `config.json`: what it says, and changes that are checked before they are written. */
+/** The routes about what is configured: `config.json`, profiles, and the tokens of channels; all changes are checked before they are written. */
 import { z } from 'zod';
 import { MAX_CONFIG_CHANGES } from '../../../src/protocol/operator/administration.ts';
 import type { ProfileChanged } from '../../../src/protocol/agent/profile.ts';
@@ -130,6 +130,34 @@ export const configFileRoutes: readonly Route[] = [
         default:
           return result satisfies never;
       }
+    },
+  }),
+  route('GET', '/v1/channels', 'admin', {
+    summary: 'The networks, and what switches each on',
+    description: 'Names of variables and whether they are set, never their values.',
+    handle(c, { gateway }) {
+      return c.json({ channels: gateway.administration.channelSetups() });
+    },
+  }),
+  route('POST', '/v1/channels/:name', 'admin', {
+    summary: 'Check a channel, or set it up',
+    description:
+      'Asks the platform. Variables that it accepts are saved in `.env` of `GATEWAY_HOME`, and a channel that was off starts at once; without variables, nothing is changed.',
+    body: z.strictObject({
+      variables: z.record(z.string().max(100), z.string().trim().min(1).max(10_000)).default({}),
+    }),
+    async handle(c, { gateway }, read) {
+      const { variables } = await read();
+      const name = c.req.param('name') ?? '';
+      const result = await gateway.administration.setUpChannel(name, variables);
+      if (result === undefined)
+        throw new HttpError(
+          404,
+          'channel_not_found',
+          `There is no channel "${name.slice(0, 80)}" to set up.`,
+        );
+      if (result.kind === 'refused') throw refusedChange('bad_config', result.problems);
+      return c.json(result);
     },
   }),
 ];

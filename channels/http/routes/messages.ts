@@ -25,6 +25,8 @@ export const messageSchema = z.strictObject({
   content: z.string(),
   /** Files of the session that were uploaded for this message. */
   files: z.array(z.string().min(1).max(MAX_FILE_REFERENCE)).default([]),
+  /** The files are recordings of the sender's own words for this message: those that hold sound are voice notes. */
+  voice: z.boolean().optional(),
   /** What the message replies to, as someone else's text. */
   quoted: z
     .strictObject({
@@ -115,7 +117,8 @@ export const messageRoutes: readonly Route[] = [
 /** Passes the message to the gateway; what it answers is committed. Throws `HttpError` and other `GatewayError`s. */
 export async function acceptPosted(deps: HandlerDeps, caller: Caller, posted: Posted): Promise<PostedAnswer> {
   const { id, key, user, quoted } = posted;
-  const media = await mediaOf(deps, caller, id, posted.files);
+  const files = await mediaOf(deps, caller, id, posted.files);
+  const media = posted.voice === true ? files.map(asVoice) : files;
   const content = cleanText(posted.content);
   const message = toInbound(key, caller, id, { content, media, user, quoted, language: posted.language });
   const signal = AbortSignal.timeout(MODELS_TIMEOUT_MS);
@@ -126,6 +129,11 @@ export async function acceptPosted(deps: HandlerDeps, caller: Caller, posted: Po
   if (answer.handled !== true) return answer;
   // A command may leave a new chat without a session: then a client has nothing to follow yet.
   return { ...answer, session: (await deps.gateway.session(caller, `http:${id}`)) !== undefined };
+}
+
+/** Browsers record sound into a container that may also hold video. */
+function asVoice(media: Media): Media {
+  return media.kind === 'audio' || media.mimeType === 'video/webm' ? { ...media, kind: 'voice' } : media;
 }
 
 /** The uploaded files that the message names. Throws `HttpError` 400 or 404. */

@@ -24,6 +24,8 @@ const PAGE_HEADER = 'x-parley-page';
 const MAX_PART = 100;
 
 const MAX_TICKET = 100;
+/** Longest text that a network signs, in UTF-16 units. */
+const MAX_SIGNED = 8_192;
 
 /** The gateways that have already logged a stranger that sends the header. */
 const warned = new WeakSet<HandlerDeps['gateway']>();
@@ -100,6 +102,29 @@ export const signInRoutes: readonly Route[] = [
       const result = await deps.gateway.signIns.byProxy(request);
       if (result.kind === 'refused') throw new HttpError(403, result.code, result.text, { param: header });
       return c.json({ signedIn: true, pageKey: begin(c, result.secret, PROXY_SIGN_IN_MS) });
+    },
+  }),
+  route('POST', '/v1/sign-in/app', 'none', {
+    summary: 'Sign this browser in as the person who opened the page inside the app of a network',
+    description:
+      "For the page as a Mini App: `data` is what the network has signed. The rights are the person's own in their private chat with the bot, for a day, never `admin`.",
+    answer: z.object({ signedIn: z.boolean(), pageKey: z.string() }),
+    body: z.strictObject({ data: z.string().min(1).max(MAX_SIGNED) }),
+    async handle(c, { gateway, wrongTokens, addressOf }, read) {
+      const { incoming } = c.env;
+      refuseOtherPages(incoming);
+      const { data: signed } = await read();
+      const client = incoming.headers['user-agent'] ?? '';
+      const result = await gateway.signIns.inApp({ signed, client });
+      if (result.kind === 'signed_in')
+        return c.json({ signedIn: true, pageKey: begin(c, result.secret, PROXY_SIGN_IN_MS) });
+      const { code, text } = result;
+      if (code !== 'invalid_sign_in') throw new HttpError(403, code, text);
+      throw wrongTokens.refusal(
+        addressOf(incoming),
+        'codes',
+        new HttpError(401, code, text, { param: 'data' }),
+      );
     },
   }),
   route('POST', '/v1/sign-out', 'none', {

@@ -24,6 +24,8 @@ interface EncryptionParts {
   keys: KeyStore;
   /** Secret. */
   token: string;
+  /** Secret. */
+  recoveryKey?: string | undefined;
   log: Log;
   monotonicMs: () => number;
 }
@@ -58,7 +60,7 @@ export class Encryption {
     if (own !== undefined) this.#isWanted ||= (await this.#parts.keys.version(nameOf(own))) > 0;
   }
 
-  /** Whether a room is encrypted: once it is, always. Throws `ChannelError`. */
+  /** Whether a room is encrypted: once the bot has encrypted there, always. Throws `ChannelError`, `StoreError`. */
   async isEncrypted(roomId: string): Promise<boolean> {
     const known = this.#encrypted.get(roomId);
     if (known === true || (known === false && this.follows)) return known;
@@ -68,7 +70,9 @@ export class Encryption {
       if (code === 'M_NOT_FOUND' || code === 'M_FORBIDDEN') return {};
       throw error;
     });
-    const isEncrypted = Algorithm.safeParse(content).success;
+    // A homeserver that denies it may want to read along.
+    const isEncrypted =
+      Algorithm.safeParse(content).success || (this.#isWanted && (await this.#knows(roomId)));
     this.#encrypted.set(roomId, isEncrypted);
     return isEncrypted;
   }
@@ -109,7 +113,7 @@ export class Encryption {
     const device = await this.#load();
     const { data: clear } = Clear.safeParse(await device.decrypt(roomId, event));
     if (clear === undefined) return undefined;
-    const fresh = edit && (await this.decrypt(roomId, edit).catch(unlessForged));
+    const fresh = edit && (await this.decrypt(roomId, edit).catch(unlessRejected));
     const unsigned = { ...event.unsigned, 'm.relations': fresh && { 'm.replace': fresh } };
     return { ...event, ...clear, unsigned };
   }
@@ -160,6 +164,11 @@ export class Encryption {
       (loaded) => loaded.close(),
       () => undefined,
     );
+  }
+
+  async #knows(roomId: string): Promise<boolean> {
+    const device = await this.#load().catch(unlessRejected);
+    return device !== undefined && (await device.knows(roomId));
   }
 
   async #load(): Promise<Device> {
@@ -217,7 +226,7 @@ function nameOf({ userId, deviceId }: OwnDevice): string {
   return `matrix:${userId} ${deviceId}`;
 }
 
-function unlessForged(error: unknown): undefined {
+function unlessRejected(error: unknown): undefined {
   if (error instanceof ChannelError && error.code === 'rejected') return undefined;
   throw error;
 }

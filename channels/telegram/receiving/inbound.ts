@@ -1,10 +1,12 @@
 /** Converts Telegram's updates to `InboundMessage`s; ignores everything that no person wrote to the bot. Pure. */
 import { toAct } from '../../../src/protocol/channel-parts.ts';
 import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
-import type { InboundMessage, MembershipChange } from '../../../src/protocol/message.ts';
+import type { InboundMessage, MembershipChange, SentMessage } from '../../../src/protocol/message.ts';
+import { guestMessage, inlineMessage } from '../elsewhere.ts';
 import { enclosureOf, mediaOf, nameOf, quotedOf } from './content.ts';
 import { markedText } from './marked-text.ts';
 import {
+  GENERAL_TOPIC,
   type TelegramDraftStop,
   type TelegramEntity,
   type TelegramMembership,
@@ -17,8 +19,6 @@ import {
 
 /** Telegram's own account that forwards a linked channel's posts into its group. */
 const LINKED_CHANNEL_ID = '777000';
-/** The General topic: its messages name no thread, yet it is a topic. */
-export const GENERAL_TOPIC = '1';
 /** The reaction that stops the answer below which it appears. */
 const STOP_REACTION = '👎';
 
@@ -33,6 +33,8 @@ export type Inbound =
   /** A group has become a supergroup, which has a different id. */
   | { kind: 'moved'; from: string; to: string }
   | { kind: 'topic'; topic: TopicChange }
+  /** Someone types a question in another chat; `message` is what they would ask. */
+  | { kind: 'inline'; queryId: string; message: InboundMessage }
   | Ignored;
 
 export interface Ignored {
@@ -62,9 +64,14 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
     const [issue] = parsed.error.issues;
     return ignored(`malformed at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
   }
-  const { message: newMessage, edited_message: edited, update_id: updateId } = parsed.data;
+  const {
+    message: newMessage,
+    edited_message: edited,
+    guest_message: guest,
+    update_id: updateId,
+  } = parsed.data;
   const id = `${bot.id}:${updateId}`;
-  const message = newMessage ?? edited;
+  const message = newMessage ?? edited ?? guest;
   if (message === undefined) return fromOther(id, parsed.data, bot);
   const service = edited === undefined ? fromService(message, bot.id) : undefined;
   if (service !== undefined) return service;
@@ -83,6 +90,7 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   const isCommand = command !== undefined && bot.commands.has(command.toLowerCase());
   if (edited && (isCommand || (message.text ?? message.caption) === undefined))
     return ignored('an edit of no question');
+  if (guest && isCommand) return ignored('a command to a guest');
   const origin = message.forward_origin ?? (enclosure?.by && { author: enclosure.by });
   const { ephemeral_message_id: hiddenId, media_group_id: album } = message;
   return {
@@ -107,7 +115,34 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
       mentioned: place === 'private' || isCalled || isNamed(message, text, entities, bot),
       ...(hiddenId === undefined ? { messageId: message.message_id } : { hiddenId: String(hiddenId) }),
       isEdit: edited && true,
+      ...(guest && elsewhere(`guest${chat.id}`, from.id, guestMessage(guest.guest_query_id))),
     },
+  };
+}
+
+/** What a question in a chat where the bot is no member has in place of that: the asker's private chat, and a thread of its own. */
+function elsewhere(threadId: string, senderId: string, placeholder: SentMessage) {
+  const outside = { place: 'group', isGuest: true, mentioned: true } as const;
+  return { chatId: senderId, threadId, ...outside, messageId: undefined, replyTo: undefined, placeholder };
+}
+
+/** A question of inline mode; every one has a conversation of its own, because Telegram does not name the chat. */
+function fromInline(
+  id: string,
+  { from, query: content }: { from: TelegramPress['from']; query: string },
+  placeholder: SentMessage,
+): InboundMessage {
+  const [, updateId] = id.split(':');
+  return {
+    id,
+    channel: 'telegram',
+    senderId: from.id,
+    senderName: nameOf(from),
+    language: from.language_code,
+    content,
+    timestamp: 0,
+    media: [],
+    ...elsewhere(`inline${updateId}`, from.id, placeholder),
   };
 }
 
@@ -125,6 +160,15 @@ function fromOther(id: string, update: TelegramUpdate, bot: Reader): Inbound {
   const { callback_query: press, my_chat_member: membership, message_reaction: reaction } = update;
   if (press) return fromPress(id, press, bot);
   if (membership) return fromMembership(id, membership, bot);
+  const { inline_query: typed, chosen_inline_result: chosen } = update;
+  if (typed) return { kind: 'inline', queryId: typed.id, message: fromInline(id, typed, inlineMessage('')) };
+  if (chosen) {
+    const { inline_message_id: inlineId, query } = chosen;
+    if (inlineId === undefined || query.startsWith('/'))
+      return ignored('an inline result that is no question');
+    const asked = fromInline(id, chosen, inlineMessage(inlineId));
+    return { kind: 'message', textLength: query.length, isCommand: false, message: asked };
+  }
   if (update.stopped_message_generation) return fromDraftStop(id, update.stopped_message_generation);
   return reaction ? fromReaction(id, reaction) : ignored('of a kind that is not answered');
 }

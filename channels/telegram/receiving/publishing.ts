@@ -1,11 +1,14 @@
 /** Publishes what a poll has fetched: messages in order within a chat, different chats in parallel. */
 import type { ChannelDeps } from '../../../src/protocol/channel.ts';
 import { type ChannelError, type GatewayError, toGatewayError } from '../../../src/protocol/errors.ts';
-import { addressOf, type InboundMessage, userIdOf } from '../../../src/protocol/message.ts';
+import { addressOf, type InboundMessage, type SentMessage, userIdOf } from '../../../src/protocol/message.ts';
 import type { Receipt, Receive } from '../../../src/protocol/receive.ts';
 import { sayToPerson } from '../../../src/protocol/texts/languages.ts';
 import { forEachConcurrently } from '../../../src/lib/async/run-concurrently.ts';
+import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import type { BotApi } from '../bot-api.ts';
+import type { ElsewhereMessages } from '../elsewhere.ts';
+import { renderTelegram } from '../render.ts';
 import type { Topics } from '../topics.ts';
 import type { Ignored, Inbound } from './inbound.ts';
 import { joinParts, type Received } from './split-messages.ts';
@@ -32,6 +35,7 @@ type PendingParts = readonly [PendingMessage, ...PendingMessage[]];
 export interface PublisherParts extends ChannelDeps {
   bot: BotApi;
   topics: Topics;
+  elsewhere: ElsewhereMessages;
   receive: Receive;
 }
 
@@ -61,6 +65,9 @@ export class Publisher {
         case 'topic':
           await topics.note(inbound.topic);
           break;
+        case 'inline':
+          await this.#try('telegram_inline_query_unanswered', () => this.#answerInline(inbound));
+          break;
         case 'ignored':
           this.#noteIgnored(id, inbound);
           break;
@@ -83,10 +90,13 @@ export class Publisher {
         const [{ id, message, callbackId }] = parts;
         signal.throwIfAborted();
         try {
+          // In a chat of others, strangers are not offered access.
+          if (message.isGuest === true && !(await this.#parts.gateway.mayWrite(message))) continue;
           const receipt = await this.#parts.receive(joinParts(parts));
           if (isStoredOtherwise(receipt)) await this.#publishLate(parts);
           // The effect is committed: only now answer the press, with the reply.
           if (callbackId !== undefined) void this.#showReply(callbackId, receipt, message);
+          if (message.placeholder !== undefined) void this.#showElsewhere(message.placeholder, receipt);
         } catch (error) {
           this.#skipOrThrow(id, message.id, toGatewayError(error));
         }
@@ -108,6 +118,26 @@ export class Publisher {
     }
     if (rest.length > 0)
       log.warn({ messageId: first.message.id, parts: rest.length + 1 }, 'telegram_parts_differ');
+  }
+
+  /** Telegram forgets an inline query within seconds: one that cannot be answered now is not retried. */
+  async #answerInline({ queryId, message }: Extract<Inbound, { kind: 'inline' }>): Promise<void> {
+    const { elsewhere, gateway, languages, log } = this.#parts;
+    const say = await sayToPerson(languages, userIdOf(message), message.language);
+    const mayAsk = await gateway.mayWrite(message);
+    await elsewhere
+      .answerInlineQuery(queryId, message.content, mayAsk, say)
+      .catch((error: ChannelError) => log.info({ err: error }, 'telegram_inline_query_unanswered'));
+  }
+
+  /** Shows what the gateway says to a question that does not become a turn, where the answer would be. Never throws. */
+  async #showElsewhere(placeholder: SentMessage, receipt: Receipt): Promise<void> {
+    const { elsewhere, log } = this.#parts;
+    if (!('reply' in receipt) || receipt.reply === undefined) return;
+    const body = renderTelegram(parseMarkdown(receipt.reply), new Set());
+    await elsewhere
+      .edit(placeholder, { body, buttons: [] })
+      .catch((error: ChannelError) => log.warn({ err: error }, 'telegram_reply_unshown'));
   }
 
   async #showReply(callbackId: string, receipt: Receipt, message: InboundMessage): Promise<void> {

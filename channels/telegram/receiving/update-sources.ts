@@ -11,7 +11,7 @@ import type {
 } from '../../../src/protocol/receive.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { pause } from '../../../src/lib/async/sleep.ts';
-import { type BotApi, WANTED_UPDATES } from '../bot-api.ts';
+import type { BotApi } from '../bot-api.ts';
 import { textRef, type TextRef } from '../../../src/protocol/texts/say.ts';
 import { stripEnd } from '../../../src/lib/text.ts';
 
@@ -218,7 +218,7 @@ export class TelegramWebhook implements PlatformWebhook {
       const options = {
         // Updates that are waiting at Telegram are kept.
         drop_pending_updates: false,
-        allowed_updates: WANTED_UPDATES,
+        allowed_updates: this.#bot.wantedUpdates,
         secret_token: this.#secret,
       };
       await this.#bot.call('setWebhook', (api, limit) => api.setWebhook(this.#url, options, limit));

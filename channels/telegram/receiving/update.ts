@@ -4,6 +4,9 @@ import { z } from 'zod';
 /** Telegram promises 52 bits; a number beyond a double's precision names a different chat and is refused. */
 const id = z.union([z.int(), z.string().regex(/^-?\d{1,20}$/)]).transform(String);
 
+/** The General topic: its messages name no thread, yet it is a topic. */
+export const GENERAL_TOPIC = '1';
+
 export const person = z.object({
   id,
   is_bot: z.boolean(),
@@ -144,6 +147,13 @@ export const updateSchema = z.object({
   update_id: z.int().min(0),
   message: message.optional(),
   edited_message: message.optional(),
+  /** A message to the bot in a chat where it is no member, to be answered by `answerGuestQuery`. */
+  guest_message: message.extend({ guest_query_id: z.string() }).optional(),
+  /** Someone types after the bot's name, in any chat, and then chooses what the bot has offered. */
+  inline_query: z.object({ id: z.string(), from: person, query: z.string() }).optional(),
+  chosen_inline_result: z
+    .object({ from: person, query: z.string(), inline_message_id: z.string().optional() })
+    .optional(),
   message_reaction: z
     .object({
       chat,

@@ -1,12 +1,14 @@
 /** One delivery: puts every part of an answer on screen, and stores each id before the next part (T7). */
 import type { Channel, Rendered } from '../../protocol/channel.ts';
-import { regenerateButton } from '../../protocol/delivery.ts';
+import { MAX_FOLDED_THINKING, regenerateButton } from '../../protocol/delivery.ts';
 import { type ChannelError, GatewayError } from '../../protocol/errors.ts';
-import type { OutboundMessage, SentMessage } from '../../protocol/message.ts';
+import { addressOf, type OutboundMessage, type SentMessage } from '../../protocol/message.ts';
 import type { LaneHead, LaneStep } from '../../protocol/store/lanes.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
-import { resolveReferences } from '../../lib/markdown/references.ts';
+import { escapeMarkdown, resolveReferences } from '../../lib/markdown/references.ts';
+import { clipEnd } from '../../lib/text.ts';
+import { turnOfRef } from '../../protocol/sessions/surfaces.ts';
 import type { DeliveryContext } from '../context.ts';
 import type { ShownTexts } from '../live/reply.ts';
 import type { OpenSurfaces } from '../live/surfaces.ts';
@@ -102,19 +104,32 @@ function openDelivery(context: DeliveryContext, head: LaneHead, signal: AbortSig
   };
 }
 
-async function readAnswer({ payload, channel, say, split }: Delivering): Promise<Answer> {
+async function readAnswer(delivering: Delivering): Promise<Answer> {
+  const { payload, channel, say, split } = delivering;
   const { message, says } = payload;
   const { maxLength, maxFileBytes } = channel.capabilities;
   // People must read what they decide about above its buttons: a file would appear below them.
   const decides = message.buttons.length > 0;
   const limits = { maxLength: decides ? Infinity : maxLength, maxFileBytes };
-  const text = says === undefined ? message.content : say(says);
+  const text = says === undefined ? `${await foldedThinking(delivering)}${message.content}` : say(says);
   const { content, files: code } = await takeOutLongCode(resolveReferences(text), limits, split, say);
   const whole = await channel.renderWhole?.(message, {
     markdown: content,
     documentOf: (markdown) => documentOf(markdown),
   });
   return { content, code, whole };
+}
+
+/** What the model thought of an answer, folded above it, in a chat that wants to see it; from the journal, so no crash loses it. */
+async function foldedThinking({ context, payload: { ref, message }, say }: Delivering): Promise<string> {
+  const turnId = turnOfRef(ref);
+  const isAnswer = message.turnId === undefined ? ref !== turnId : message.turnId === ref;
+  if (!isAnswer || message.content === '') return '';
+  if ((await context.streamModes?.showsThinking(addressOf(message))) !== true) return '';
+  const thinking = (await context.ledger.thinkingOf(turnId)).join('\n\n').trim();
+  if (thinking === '') return '';
+  const shown = escapeMarkdown(clipEnd(thinking, MAX_FOLDED_THINKING));
+  return `<details>\n<summary>${escapeMarkdown(say('thinking.folded'))}</summary>\n\n${shown}\n\n</details>\n\n`;
 }
 
 /** Reports answers that the chat missed. If the platform refuses the sentence, the answer is still delivered. */

@@ -31,11 +31,29 @@ interface Agent {
   tools: Map<string, string>;
 }
 
-/** Follows the tools and subagents of one turn. Times are monotonic milliseconds. */
+/** The thinking of one model call; a title names a call that is about something else than the answer. */
+interface Thinking {
+  title: string | undefined;
+  since: number;
+  /** Its end, in which the last whole sentence is looked for. */
+  tail: string;
+  sentence: string;
+}
+
+/** Longest end of the thinking that is kept, and longest sentence of it in a line, in UTF-16 units. */
+const MAX_THOUGHT = 1_000;
+const MAX_SENTENCE = 160;
+const SENTENCE_END = /[.!?。！？]/u;
+const SENTENCE_BREAK = /(?<=[.!?])\s+|(?<=[。！？])|\n+/u;
+
+/** Follows the tools, the subagents and the thinking of one turn. Times are monotonic milliseconds. */
 export class Activity {
   readonly #tools = new Map<string, Tool>();
   readonly #agents = new Map<string, Agent>();
   readonly #say: Say;
+  #thinking: Thinking | undefined;
+  /** The chat wants to see the thinking. */
+  showsThinking = false;
 
   constructor(say: Say = inEnglish) {
     this.#say = say;
@@ -48,6 +66,14 @@ export class Activity {
     }
     if (event.isSubagent === true) return this.#applyNested(event);
     switch (event.type) {
+      case 'thinking_started':
+        this.#thinking = { title: event.title, since: now, tail: '', sentence: '' };
+        return this.showsThinking;
+      case 'thinking_delta':
+        return this.#think(event.delta);
+      case 'thinking_finished':
+        this.#thinking = undefined;
+        return this.showsThinking;
       case 'tool_call':
         // A later call makes the result of an earlier one irrelevant.
         this.#removeFinished();
@@ -82,7 +108,7 @@ export class Activity {
     const running = tools.filter(({ isError }) => isError === undefined);
     const visible = running.length > 0 ? running : tools.slice(-1);
     const agents = [...this.#agents.values()].filter(({ since }) => isOld(since, now));
-    const all = [...visible.map(toolLine), ...agents.map(agentLine)];
+    const all = [...this.#thinkingLine(now), ...visible.map(toolLine), ...agents.map(agentLine)];
     if (all.length === 0) return undefined;
     const more = all.length - MAX_ACTIVITY_LINES;
     const lines =
@@ -92,8 +118,9 @@ export class Activity {
 
   /** Time at which the next line will appear; undefined if none is waiting. */
   nextLineAt(now: number): number | undefined {
-    if (this.#tools.size === 0 && this.#agents.size === 0) return undefined;
-    const young = [...this.#tools.values(), ...this.#agents.values()]
+    const thinking = this.showsThinking && this.#thinking !== undefined ? [this.#thinking] : [];
+    if (this.#tools.size === 0 && this.#agents.size === 0 && thinking.length === 0) return undefined;
+    const young = [...this.#tools.values(), ...this.#agents.values(), ...thinking]
       .map(({ since }) => since + SHOW_AFTER_MS)
       .filter((at) => at > now);
     return young.length === 0 ? undefined : Math.min(...young);
@@ -118,6 +145,27 @@ export class Activity {
     if (event.type === 'tool_call') agent.tools.set(event.toolCallId, event.name);
     else if (event.type !== 'tool_result' || !agent.tools.delete(event.toolCallId)) return false;
     return true;
+  }
+
+  /** True if a sentence has ended: single words would use up the chat's pace. */
+  #think(delta: string): boolean {
+    const thinking = this.#thinking;
+    if (thinking === undefined) return false;
+    thinking.tail = (thinking.tail + delta).slice(-MAX_THOUGHT);
+    if (!this.showsThinking || !SENTENCE_END.test(delta)) return false;
+    const sentence = thinking.tail.split(SENTENCE_BREAK).findLast((part) => SENTENCE_END.test(part));
+    if (sentence === undefined || sentence === thinking.sentence) return false;
+    thinking.sentence = sentence;
+    return true;
+  }
+
+  #thinkingLine(now: number): string[] {
+    const thinking = this.#thinking;
+    if (!this.showsThinking || thinking === undefined || !isOld(thinking.since, now)) return [];
+    const seconds = Math.round((now - thinking.since) / 1_000);
+    const about = thinking.title ?? clipEnd(oneLine(thinking.sentence), MAX_SENTENCE);
+    const line = this.#say('activity.thinking', { seconds });
+    return [about === '' ? `💭 ${line}` : `💭 ${line} · ${about}`];
   }
 
   /** Removes tools that have ended, because text follows them; true if there were any. */

@@ -118,6 +118,11 @@ export class LiveMessage implements LiveEdit {
     return this.#begun;
   }
 
+  /** Shows what the model thinks, until it writes. */
+  showThinking(): void {
+    this.#text.showThinking();
+  }
+
   begin(): void {
     this.#begun = true;
     this.apply();

@@ -63,6 +63,11 @@ export class LiveText {
     this.#holds = textSoFar.includes('|');
   }
 
+  /** Shows the model's thinking below the text, until the text continues. */
+  showThinking(): void {
+    this.#activity.showsThinking = true;
+  }
+
   /** Applies one event of the turn; true if the messages may look different now, or later. `nowMs` is monotonic. */
   apply(event: AgentEvent, nowMs: number): boolean {
     const hasNewLines = this.#activity.apply(event, nowMs);

@@ -8,6 +8,7 @@ import {
   STREAM_SETTING,
   type StreamMode,
   type StreamModes,
+  THINKING_SETTING,
 } from '../../protocol/delivery.ts';
 import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
@@ -35,6 +36,14 @@ export function createStreamModes(channels: Channels, chatSettings: ChatSettingS
         return 'edit';
       }
     },
+    async showsThinking(address) {
+      try {
+        return (await chatSettings.chatSetting(chatOf(address), THINKING_SETTING)) === 'on';
+      } catch (error) {
+        log.warn({ err: toGatewayError(error), address }, 'thinking_setting_unknown');
+        return false;
+      }
+    },
     async noteDraftRefused(address) {
       try {
         await chatSettings.setChatSetting(chatOf(address), REFUSED, 'refused', REFUSED_MS);
@@ -50,13 +59,18 @@ export async function streamReply(
   modes: StreamModes | undefined,
   address: Address,
   { capabilities: { draft } }: Channel,
-  reply: { begin(): void; beginDrafts(rules: DraftRules, noteRefused: () => void): void },
+  reply: {
+    begin(): void;
+    beginDrafts(rules: DraftRules, noteRefused: () => void): void;
+    showThinking(): void;
+  },
 ): Promise<void> {
   if (modes === undefined) {
     reply.begin();
     return;
   }
-  const mode = await modes.modeOf(address);
+  const [mode, showsThinking] = await Promise.all([modes.modeOf(address), modes.showsThinking(address)]);
+  if (showsThinking) reply.showThinking();
   if (mode === 'draft' && draft !== undefined)
     reply.beginDrafts(draft, () => void modes.noteDraftRefused(address));
   else if (mode !== 'off') reply.begin();
@@ -99,6 +113,12 @@ export function createStreamCommand(channels: Channels, chatSettings: ChatSettin
       const modes = modesOf(channels, address);
       if (parseAddress(address).channel === 'http' || modes.length < 2)
         throw new GatewayError('bad_stream_mode', textRef('stream.own'));
+      const [word = '', state] = args.toLowerCase().split(/\s+/);
+      if (word === THINKING_SETTING && (state === undefined || state === 'off')) {
+        const isOn = state === undefined;
+        await chatSettings.setChatSetting(chatOf(address), THINKING_SETTING, isOn ? 'on' : undefined);
+        return say(isOn ? 'stream.thinking_on' : 'stream.thinking_off');
+      }
       if (args === '') {
         const mode = await modeOf(channels, chatSettings, address);
         const choices = modes.map((one) => `${say.command('stream')} ${one}`).join(', ');

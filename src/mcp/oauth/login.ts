@@ -10,8 +10,8 @@ import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { ServiceFetch } from '../../protocol/agent/tool.ts';
 import { createServer } from 'node:http';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import type { Logins } from './logins.ts';
-import { isPlain, plain, recorded } from './origins.ts';
+import { isPlain, type Logins } from './logins.ts';
+import { plain, recorded } from './origins.ts';
 import { clientMetadata } from './renewal.ts';
 
 /** Longest reason from an authorization server that is repeated, in UTF-16 units. */

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { OAuthClientInformation, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { z } from 'zod';
-import { isPlain } from './origins.ts';
+import { hostsOf, isLoopback } from '../../lib/connection-url.ts';
 
 /** A sign-in. It is valid only for the server at this address. */
 export interface Login {
@@ -38,6 +38,11 @@ const shape = z.object({
   origins: z.array(z.string()).max(100).optional(),
   tokenUrl: z.string().optional(),
 });
+
+/** True for an address to which codes and tokens would travel without encryption, through a network. */
+export function isPlain(url: string): boolean {
+  return URL.parse(url)?.protocol === 'http:' && !hostsOf(url).every(isLoopback);
+}
 
 /** The sign-ins of one home. Server names are safe as file names. */
 export interface Logins {

@@ -1,9 +1,8 @@
 /** Which addresses a server can make the gateway ask for its sign-in: those at which a person has signed in, and no others. */
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { hostsOf, isLoopback } from '../../lib/connection-url.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
-import type { Login } from './logins.ts';
+import { isPlain, type Login } from './logins.ts';
 
 /** What belongs to a connection over HTTP. */
 interface HttpServer {
@@ -32,11 +31,6 @@ export function confined(
     if (!originsOf(login).includes(address.origin)) throw elsewhere(server.name, address);
     return await request(url, { ...init, headers: without(init.headers, server.headers) });
   };
-}
-
-/** True for an address to which codes and tokens would travel without encryption, through a network. */
-export function isPlain(url: string): boolean {
-  return URL.parse(url)?.protocol === 'http:' && !hostsOf(url).every(isLoopback);
 }
 
 /**

@@ -79,7 +79,38 @@ export interface ConfigReport {
   problems: readonly TextRef[];
   /** Changed fields that take effect after a restart. */
   needsRestart: readonly string[];
+  /** Fields, and groups of them, whose changes always take effect after a restart. */
+  afterRestart: readonly string[];
 }
+
+/** A network as an operator switches it on: which variables it needs, never their values. */
+export interface ChannelSetup {
+  name: string;
+  label: string;
+  /** It was on when the gateway started, or was set up since. */
+  isOn: boolean;
+  /** Where its token is made. */
+  tokenPage?: string | undefined;
+  variables: {
+    name: string;
+    isSecret: boolean;
+    isSet: boolean;
+    /** The environment of the process sets it, so only a person on its machine can change it. */
+    isFixed: boolean;
+  }[];
+  /** What was saved takes effect after a restart. */
+  needsRestart: boolean;
+}
+
+/** What a platform says about a channel's variables, and what became of them. */
+export type ChannelTried =
+  | {
+      /** `checked`: nothing to save; `failed`: the platform refuses them, nothing was saved. */
+      kind: 'checked' | 'failed' | 'started' | 'needs_restart';
+      findings: { level: 'ok' | 'warning' | 'error'; text: string; remedy?: string | undefined }[];
+    }
+  /** Nothing was asked or saved; each problem names a variable. */
+  | { kind: 'refused'; problems: readonly TextRef[] };
 
 /** Stands for a text of the file that may be a secret. */
 export const SET_SECRET = '(set)';
@@ -122,4 +153,11 @@ export interface Administration extends ProfileFiles {
   config(texts: TextTable): ConfigReport;
   /** All changes or none. */
   changeConfig(version: string, changes: readonly ConfigChange[]): ConfigChanged;
+  /** The networks that a token switches on. */
+  channelSetups(): ChannelSetup[];
+  /**
+   * Asks the platform about a channel with these variables besides those that are set, saves them if it accepts them, and
+   * starts the channel. Without variables, it only asks. Undefined for an unknown channel.
+   */
+  setUpChannel(name: string, variables: Readonly<Record<string, string>>): Promise<ChannelTried | undefined>;
 }

@@ -26,7 +26,7 @@ export type OnceKind = 'code' | 'ticket';
 export interface SignIn {
   id: string;
   tokenId: string;
-  /** The user that a proxy named; undefined after a link. */
+  /** The user that a proxy named, or the person (`telegram:42`) that a network's app did; undefined after a link. */
   proxyUser?: string | undefined;
   /** What the browser calls itself. */
   client: string;
@@ -74,12 +74,18 @@ export interface SignInStore {
   endSignInOf(hash: string): Promise<void>;
 }
 
-/** The result of a sign-in through a proxy. */
-export type ProxySignInResult =
+/**
+ * Reads what a network has signed for a person who opens the page inside its app: their id there. `expired`: it is
+ * genuine, and too old.
+ */
+export type ReadSignIn = (signed: string) => { userId: string } | 'forged' | 'expired';
+
+/** The result of a sign-in through a proxy, or inside the app of a network. */
+export type OthersSignInResult =
   /** `secret` is that of a new session, or of the browser's existing one if that continues. */
   | { kind: 'signed_in'; secret: string }
   /** `text` is for the person, who currently may not sign in. */
-  | { kind: 'refused'; code: 'unknown_user' | 'unknown_token'; text: string };
+  | { kind: 'refused'; code: 'unknown_user' | 'unknown_token' | 'invalid_sign_in'; text: string };
 
 /** Sign-in, as channels use it. Throws only `GatewayError`. */
 export interface SignInApi {
@@ -88,7 +94,12 @@ export interface SignInApi {
   /** The header, in lower case, in which trusted proxies name the user; undefined while that is off. */
   proxyHeader(): string | undefined;
   /** Signs in the user that a trusted proxy named; `current` is the secret of the browser's session. */
-  byProxy(asked: { user: string; client: string; current: string | undefined }): Promise<ProxySignInResult>;
+  byProxy(asked: { user: string; client: string; current: string | undefined }): Promise<OthersSignInResult>;
+  /**
+   * Signs in the person whom the app of one of the networks names in `signed`. Their rights are those in their private
+   * chat there, and end with them.
+   */
+  inApp(asked: { signed: string; client: string }): Promise<OthersSignInResult>;
   /** The sessions of the caller's token; for admins all. `secret` is the requesting session's. */
   list(caller: Caller, secret?: string): Promise<SignIn[]>;
   /** Ends all that `list` returns except the requesting one; returns how many. */

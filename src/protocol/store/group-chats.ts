@@ -17,9 +17,10 @@ export interface ObservedMessage {
   content: string;
 }
 
-/** `id` is the platform's for it in its chat. */
+/** `id` is the platform's for it in its chat, `senderId` its immutable one for the person. */
 export interface IdentifiedMessage extends ObservedMessage {
   id: string;
+  senderId: string;
 }
 
 /** Turns caused by bots in a chat, at epoch milliseconds, and until when it is quiet, from the message `id` on. */
@@ -56,7 +57,8 @@ export interface GroupChatStore {
   setObserving(chat: GroupChat, on: boolean): Promise<void>;
   /** Keeps messages, oldest first, for the next turn of the session behind the address; one that is kept already stays as it is. */
   keepObserved(chat: GroupChat, address: Address, messages: readonly IdentifiedMessage[]): Promise<void>;
-  editObserved(chat: GroupChat, id: string, content: string): Promise<void>;
+  /** Gives a message the text of its edit, if whoever wrote it has edited it. */
+  editObserved(chat: GroupChat, edit: Omit<IdentifiedMessage, 'senderName'>): Promise<void>;
   removeObserved(chat: GroupChat, ids: readonly string[]): Promise<void>;
   admitBot(chat: GroupChat, id: string): Promise<BotVerdict>;
 }

@@ -84,6 +84,8 @@ export interface NotedFiles {
  * is held while waiting for a model, a tool or a person.
  */
 export interface Ledger extends SessionStore {
+  /** What the model thought in each call of a turn, in order; calls without thinking are left out. */
+  thinkingOf(turnId: string): Promise<string[]>;
   /**
    * T1: stores the message, its row and its turn; a repeated id returns the first ids. With a `silentToken` there is no user
    * row, `seq` is the session's newest message, and the session does not move up in lists.

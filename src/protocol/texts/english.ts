@@ -5,6 +5,7 @@ import { delivery, plans, turns } from './english/turns.ts';
 import { failures, fileProblems, files, outcomes, providers, trace } from './english/providers.ts';
 import { pageChat, pageChats, pageErrors, pageFrame, pagePlans } from './english/page.ts';
 import { pageSettings, pageTurns } from './english/page-settings.ts';
+import { settingNames } from './english/setting-names.ts';
 
 export const ENGLISH = {
   ...about,
@@ -27,6 +28,7 @@ export const ENGLISH = {
   ...plans,
   ...providers,
   ...settings,
+  ...settingNames,
   ...surfaces,
   ...trace,
   ...turns,

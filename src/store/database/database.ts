@@ -100,6 +100,30 @@ export function connect(place: DatabasePlace, max: number, more: postgres.Option
   return guardTransactions(postgres(url, { ...options, ...(ssl !== undefined && { ssl }) }));
 }
 
+/**
+ * A client for one transaction of many statements. Once its connection is lost, each further one throws `StoreError('unavailable')`:
+ * the driver would open another and run it there, in no transaction.
+ */
+export function connectOnce(place: DatabasePlace): postgres.Sql {
+  let isLost = false;
+  const client = connect(place, 1, { max_lifetime: null, onclose: () => (isLost = true) });
+  const check = (): void => {
+    if (!isLost) return;
+    const text = 'The connection to the database was lost before everything was done: run the command again.';
+    throw new StoreError('unavailable', text, { retryable: true });
+  };
+  return new Proxy(client, {
+    apply(target, _, args: Parameters<postgres.Sql>) {
+      check();
+      return target(...args);
+    },
+    get(target, name) {
+      if (name === 'unsafe') check();
+      return Reflect.get(target, name);
+    },
+  });
+}
+
 /** The planner takes an index scan for dearer than it is: it does not know that to read a table is to split its texts into words. */
 function searching(timeoutMs: number): postgres.Options<{}>['connection'] {
   return { statement_timeout: timeoutMs, enable_seqscan: 'off' };

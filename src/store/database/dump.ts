@@ -1,6 +1,7 @@
 /** Reads all rows as of one point in time, while others write. */
 import { type BackupRecord, SESSIONS_FOLDER } from '../../protocol/operator/backup.ts';
-import { connect, type DatabasePlace, type Sql } from './database.ts';
+import { connectOnce, type DatabasePlace, type Sql } from './database.ts';
+import { runOnce } from './retry.ts';
 
 /** Tables that describe running processes, are created again, or (session files) are files in a backup. */
 const LEFT_OUT = [
@@ -26,9 +27,9 @@ export interface Column {
 const FETCHED_ROWS = 100;
 const RECORD_CHARS = 64 * 1024;
 
-/** All rows, then the shared session files, from one snapshot, in constant memory. Throws the driver's errors. */
+/** All rows, then the shared session files, from one snapshot, in constant memory. Throws `StoreError`, or the driver's errors. */
 export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<BackupRecord> {
-  const client = connect({ ...place, applicationName: 'parley backup' }, 1);
+  const client = connectOnce({ ...place, applicationName: 'parley backup' });
   try {
     await client`begin isolation level repeatable read read only`;
     // The text form of timestamps and numbers must not depend on settings.
@@ -56,7 +57,7 @@ export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<Backup
 async function* fetchAll<Row extends object>(sql: Sql, query: string): AsyncGenerator<Row> {
   await sql.unsafe(`declare dump no scroll cursor for ${query}`);
   for (;;) {
-    const rows = await sql.unsafe<Row[]>(`fetch ${FETCHED_ROWS} from dump`);
+    const rows = await runOnce(async () => await sql.unsafe<Row[]>(`fetch ${FETCHED_ROWS} from dump`));
     yield* rows;
     if (rows.length < FETCHED_ROWS) break;
   }

@@ -1,8 +1,9 @@
 /** Loads the rows of a backup into a database: all of them, or none. */
 import { createHash } from 'node:crypto';
 import { StoreError } from '../../protocol/errors.ts';
-import { connect, type DatabasePlace, type Sql } from './database.ts';
+import { connectOnce, type DatabasePlace, type Sql } from './database.ts';
 import { type Column, quoted, tablesOf } from './dump.ts';
+import { runOnce } from './retry.ts';
 
 /** A database that is being filled, in one transaction. */
 export interface Loading {
@@ -22,9 +23,9 @@ export async function beginLoading(
   place: DatabasePlace,
   { replace }: { replace: boolean },
 ): Promise<Loading> {
-  const sql = connect({ ...place, applicationName: 'parley restore' }, 1);
+  const sql = connectOnce({ ...place, applicationName: 'parley restore' });
   try {
-    return await begin(sql, place, replace);
+    return await runOnce(() => begin(sql, place, replace));
   } catch (error) {
     await sql.end({ timeout: 0 });
     throw error;
@@ -32,7 +33,7 @@ export async function beginLoading(
 }
 
 async function begin(
-  sql: ReturnType<typeof connect>,
+  sql: ReturnType<typeof connectOnce>,
   place: DatabasePlace,
   replace: boolean,
 ): Promise<Loading> {
@@ -54,22 +55,26 @@ async function begin(
         throw new StoreError('bad_backup', `Table ${name} in the backup does not match this version.`);
       insert = insertInto(name, tableColumns);
     },
-    rows: async (rows) => void (await sql.unsafe(insert, [JSON.stringify(rows)])),
+    rows: (rows) => runOnce(async () => void (await sql.unsafe(insert, [JSON.stringify(rows)]))),
     async sessionFile(folder, path, bytes) {
       if (!sharesFiles) return;
       const sha256 = createHash('sha256').update(bytes).digest('hex');
-      await sql`
+      await runOnce(
+        async () =>
+          await sql`
         with shared as (
           insert into session_folder (folder, version) select ${folder}, 1 where exists (select from session where folder = ${folder})
           on conflict (folder) do update set version = session_folder.version returning folder)
-        insert into session_file (folder, path, sha256, bytes) select folder, ${path}, ${sha256}, ${bytes} from shared`;
+        insert into session_file (folder, path, sha256, bytes) select folder, ${path}, ${sha256}, ${bytes} from shared`,
+      );
     },
-    async finish() {
-      for (const [table, columns] of tables)
-        for (const { name, isIdentity } of columns) if (isIdentity) await countOn(sql, table, name);
-      await keepRevoked(sql);
-      await sql`commit`;
-    },
+    finish: () =>
+      runOnce(async () => {
+        for (const [table, columns] of tables)
+          for (const { name, isIdentity } of columns) if (isIdentity) await countOn(sql, table, name);
+        await keepRevoked(sql);
+        await sql`commit`;
+      }),
     close: () => sql.end({ timeout: 0 }),
   };
 }

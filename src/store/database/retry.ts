@@ -163,6 +163,15 @@ async function within<T>(ms: number, work: Promise<T>, tooLate: () => StoreError
 /** Class 28 is about user and password; 3D000 is an unknown database. */
 const REFUSES_SIGN_IN = /^(?:28|3D)/;
 
+/** Runs `work` once. Throws only `StoreError`. */
+export async function runOnce<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toStoreError(error, undefined);
+  }
+}
+
 /** Leaves drizzle's own error out of the chain of causes: its message contains the values of the statement. */
 function toStoreError(error: unknown, server: string | undefined): StoreError {
   if (error instanceof StoreError) return error;

@@ -50,6 +50,8 @@ export const observed = pgTable(
     channel: text('channel').notNull(),
     chatId: text('chat_id').notNull(),
     afterSeq: integer('after_seq').notNull(),
+    /** Whoever else edits the message does not change it. */
+    senderId: text('sender_id').notNull().default(''),
     senderName: text('sender_name').notNull(),
     content: text('content').notNull(),
   },

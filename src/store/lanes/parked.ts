@@ -107,7 +107,10 @@ async function nextBehind(
   return { next: row?.next ?? null, sleepMs: row?.sleepMs ?? 0 };
 }
 
-/** In a group, where only owners decide, nobody waits longer than `GROUP_WAIT_MS` behind their own request. */
+/**
+ * In a group, where only owners decide, nobody waits longer than `GROUP_WAIT_MS` behind their own request. A question to
+ * another person keeps its time.
+ */
 async function shortenInGroups(sql: Sql, { lane, seq }: Fence): Promise<void> {
   const message = (item: string) => sql`${sql(item)}.payload -> 'message'`;
   await sql`
@@ -118,7 +121,8 @@ async function shortenInGroups(sql: Sql, { lane, seq }: Fence): Promise<void> {
       and ${message('asked')} ->> 'place' = 'group'
       and ${message('asked')} -> 'channel' = ${message('later')} -> 'channel'
       and ${message('asked')} -> 'senderId' = ${message('later')} -> 'senderId'
-      and approval.turn_id = asked.payload ->> 'turnId' and approval.state = 'pending'`;
+      and approval.turn_id = asked.payload ->> 'turnId' and approval.state = 'pending'
+      and not approval.detail ? 'question'`;
 }
 
 /** Puts the item `next` before the parked head. It reads what others have said meanwhile, as the parked turn has begun. */

@@ -29,12 +29,13 @@ export function createGroupChats(database: Database): GroupChatStore {
         const all = messages.map(({ id, ...message }) => ({ id: messageKey(chat, id), ...message }));
         return keep(sql, cleanChat(chat), cleanText(address), all);
       }),
-    editObserved: (chat, id, content) =>
+    editObserved: (chat, { id, senderId, content }) =>
       database.run(async (sql) => {
         const { channel, chatId } = cleanChat(chat);
         await sql`
           update observed set content = ${cleanText(content)}
-          where channel = ${channel} and chat_id = ${chatId} and message_id = ${messageKey(chat, id)}`;
+          where channel = ${channel} and chat_id = ${chatId} and message_id = ${messageKey(chat, id)}
+            and sender_id = ${cleanText(senderId)}`;
       }),
     removeObserved: (chat, ids) =>
       database.run(async (sql) => {
@@ -75,9 +76,9 @@ async function keep(
   await sql`
     with target as (select coalesce((select session from address where key = ${address}), ${address}) as session),
     kept as (
-      insert into observed (session, message_id, channel, chat_id, after_seq, sender_name, content)
+      insert into observed (session, message_id, channel, chat_id, after_seq, sender_id, sender_name, content)
       select session, one ->> 'id', ${channel}, ${chatId},
-        coalesce((select tail from lane where key = 'in:' || session), 0), one ->> 'senderName', one ->> 'content'
+        coalesce((select tail from lane where key = 'in:' || session), 0), one ->> 'senderId', one ->> 'senderName', one ->> 'content'
       from target, jsonb_array_elements(${cleanJson(messages)}::jsonb) with ordinality as said(one, n)
       order by n on conflict (session, message_id) do nothing returning id)
     delete from observed where session = (select session from target) and exists (select from kept)

@@ -53,6 +53,14 @@ export function createLedger(
         (sql) => sql<{ turnId: string; address: Address }[]>`
           select id as "turnId", address from turn where session = ${sessionOfLane(fence)} and lane_seq = ${fence.seq}`,
       ),
+    thinkingOf: async (turnId) => {
+      const rows = await database.rows(
+        (sql) => sql<{ thinking: string }[]>`
+          select payload ->> 'thinking' as thinking from context
+          where turn_id = ${turnId} and kind = 'assistant' and payload ->> 'thinking' <> '' order by seq`,
+      );
+      return rows.map(({ thinking }) => thinking);
+    },
     planOf: (turnId) => database.run((sql) => planOf(sql, turnId)),
     noteUsage: (note) => noteUsage(database, note),
   };

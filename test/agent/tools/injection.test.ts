@@ -102,7 +102,7 @@ const VECTORS: readonly Vector[] = [
       const chat = { channel: 'telegram', chatId };
       for (const [n, content] of texts.entries()) {
         await store.groupChats.keepObserved(chat, `telegram:${chatId}`, [
-          { id: `o${n}`, senderName: 'Eve', content },
+          { id: `o${n}`, senderId: 'eve', senderName: 'Eve', content },
         ]);
       }
     },

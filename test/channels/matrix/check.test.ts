@@ -17,6 +17,11 @@ it('names the account and its rooms', async () => {
   const found = await check(server.root, MATRIX_TOKEN);
   expect(found).toEqual([
     { subject: 'Matrix', level: 'ok', text: `The token belongs to ${server.rooms.bot.id}, in 1 rooms.` },
+    {
+      subject: 'Matrix',
+      level: 'ok',
+      text: 'Its device FAKEDEVICE gets keys with the first encrypted room.',
+    },
   ]);
 });
 

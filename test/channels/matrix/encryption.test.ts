@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { Attachment, EncryptedAttachment } from '@matrix-org/matrix-sdk-crypto-wasm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { check } from '../../../channels/matrix/check.ts';
 import { MAX_UNREAD } from '../../../channels/matrix/unread.ts';
 import type { Media } from '../../../src/protocol/media.ts';
 import { failureOf } from '../../fakes/gateway/channel-setup.ts';
@@ -71,6 +72,53 @@ it('encrypts from the moment a room switches encryption on, which nothing switch
   await setup.channel.send(setup.part(plain.id, 'for Ada'));
   expect(setup.server.screen(plain)).toEqual(['for everyone']);
   expect(await ada.screen(plain)).toEqual(['for Ada']);
+});
+
+it('has its keys before it enters an encrypted room, so that the first message there is for it, too', async () => {
+  const fresh = await MatrixSetup.open();
+  try {
+    await fresh.start();
+    const { rooms, calls } = fresh.server;
+    const eve = rooms.person('Eve');
+    const chat = rooms.empty();
+    rooms.member(chat, eve, 'join');
+    rooms.encrypt(chat, eve);
+    rooms.member(chat, rooms.bot, 'invite', eve, { is_direct: true });
+    await vi.waitFor(() => expect(rooms.membership(chat, rooms.bot.id)).toBe('join'), WAIT);
+    const at = (part: string): number => calls.findIndex((call) => call.includes(part));
+    expect(at('/keys/upload')).toBeGreaterThan(0);
+    expect(at('/keys/upload')).toBeLessThan(at('/join'));
+    const client = await EncryptingClient.open(fresh.server, eve);
+    await client.says(chat, 'hello?');
+    await vi.waitFor(() => expect(fresh.contents).toEqual(['hello?']), WAIT);
+  } finally {
+    await fresh.close();
+  }
+});
+
+it('reads what was written while it was offline, in order, also what a sync leaves out', async () => {
+  await setup.channel.stop();
+  const lines = Array.from({ length: 60 }, (_one, n) => `line ${n}`);
+  for (const line of lines) await ada.says(room, line);
+  setup.replace();
+  await setup.start();
+  await vi.waitFor(() => expect(setup.contents).toEqual(lines), WAIT);
+});
+
+it('encrypts also if the homeserver denies later that the room is encrypted', async () => {
+  await setup.channel.send(setup.part(room.id, 'one'));
+  room.state.delete('m.room.encryption ');
+  await setup.restart();
+  await setup.channel.send(setup.part(room.id, 'two'));
+  expect(await ada.screen(room)).toEqual(['one', 'two']);
+  expect(setup.server.screen(room)).toEqual([]);
+});
+
+it('takes no request to verify its device for a question', async () => {
+  const body = 'Ada is requesting to verify your key.';
+  await ada.says(room, { msgtype: 'm.key.verification.request', body, to: setup.server.rooms.bot.id });
+  await ada.says(room, 'hello');
+  await vi.waitFor(() => expect(setup.contents).toEqual(['hello']), WAIT);
 });
 
 it('shows buttons that reactions and replies press', async () => {
@@ -324,6 +372,51 @@ describe('an account', () => {
     await vi.waitFor(() => expect(keys.isSigned(rooms.bot.id, DEVICE)).toBe(true), WAIT);
   });
 
+  it('that was used with Element verifies the device with its recovery key, and only with the right one', async () => {
+    const fresh = await MatrixSetup.open();
+    const { keys, rooms } = fresh.server;
+    try {
+      const element = await EncryptingClient.open(fresh.server, rooms.bot, 'ELEMENT');
+      const recoveryKey = await element.setUpRecovery();
+      const other = fresh.server.rooms.room(fresh.server.rooms.person('Ada'));
+      fresh.recoveryKey = `${recoveryKey.slice(0, -1)}${recoveryKey.endsWith('1') ? '2' : '1'}`;
+      fresh.replace();
+      await fresh.start();
+      rooms.encrypt(other, fresh.server.rooms.person('Ada'));
+      await vi.waitFor(() => expect(fresh.log.join()).toContain('matrix_recovery_failed'), WAIT);
+      expect(keys.isSigned(rooms.bot.id, DEVICE)).toBe(false);
+      expect(await check(fresh.server.root, MATRIX_TOKEN)).toMatchObject([
+        { level: 'ok' },
+        { level: 'warning', remedy: expect.stringContaining('MATRIX_RECOVERY_KEY') },
+      ]);
+      fresh.recoveryKey = recoveryKey;
+      await fresh.restart();
+      await vi.waitFor(() => expect(keys.isSigned(rooms.bot.id, DEVICE)).toBe(true), WAIT);
+      const [, device] = await check(fresh.server.root, MATRIX_TOKEN);
+      expect(device?.text).toMatch(/^Its device FAKEDEVICE is verified\. Its key: (?:\S{4} ){10}\S{3}$/);
+      expect(fresh.log.join()).not.toContain(recoveryKey.slice(0, 9));
+    } finally {
+      await fresh.close();
+    }
+  });
+
+  it('whose homeserver asks for a password works unverified', async () => {
+    const fresh = await MatrixSetup.open();
+    try {
+      fresh.server.keys.asksPassword = true;
+      await fresh.start();
+      const person = fresh.server.rooms.person('Ada');
+      const other = fresh.server.rooms.room(person);
+      fresh.server.rooms.encrypt(other, person);
+      await vi.waitFor(() => expect(fresh.log.join()).toContain('matrix_device_not_signed'), WAIT);
+      const client = await EncryptingClient.open(fresh.server, person);
+      await client.says(other, 'hello');
+      await vi.waitFor(() => expect(fresh.contents).toEqual(['hello']), WAIT);
+    } finally {
+      await fresh.close();
+    }
+  });
+
   it('whose keys are lost says what to do, and still answers in rooms without encryption', async () => {
     await setup.channel.stop();
     setup.keys.devices.clear();
@@ -340,5 +433,7 @@ describe('an account', () => {
     await setup.channel.send(setup.part(plain.id, 'hello Ben'));
     expect(setup.server.screen(plain)).toEqual(['hello Ben']);
     expectUnseen('secret');
+    await ada.says(room, 'are you there?');
+    await vi.waitFor(() => expect(setup.server.screen(room).join()).toContain('log me in again'), WAIT);
   });
 });

@@ -1,6 +1,7 @@
 /** Invitations, rooms that the bot leaves, and rooms that are encrypted. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
+import { MAX_STRANGER_ROOMS } from '../../../channels/matrix/joining.ts';
 import type { FakeRoom } from '../../fakes/matrix/rooms.ts';
 
 const WAIT = { timeout: 5_000, interval: 5 };
@@ -52,6 +53,17 @@ it('declines with a reason if strangers are not answered', async () => {
   }, WAIT);
   setup.paired = [person('Eve').id];
   await isIn(invites('Eve', true), 'join');
+});
+
+it(`joins ${MAX_STRANGER_ROOMS} rooms of strangers in an hour, and any number of people whom it knows`, async () => {
+  const rooms = Array.from({ length: MAX_STRANGER_ROOMS }, (_, n) => invites(`Eve ${n}`, true));
+  for (const room of rooms) await isIn(room, 'join');
+  const refused = invites('Mallory', true);
+  await isIn(refused, 'leave');
+  const reason = () => refused.events.at(-1)?.content['reason'];
+  await vi.waitFor(() => expect(reason()).toContain('invite me again in an hour'), WAIT);
+  setup.paired = [person('Ada').id];
+  await isIn(invites('Ada', true), 'join');
 });
 
 it('joins a room of several only if it is allowed, or the person who invites may write to it', async () => {

@@ -2,7 +2,7 @@
 import { wordedHealth } from '../../fakes/gateway/worded-health.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { codeOf } from '../../../channels/slack/errors.ts';
-import { render } from '../../../channels/slack/render.ts';
+import { MAX_COLUMNS, MAX_ROWS, render } from '../../../channels/slack/render.ts';
 import type { Button } from '../../../src/protocol/message.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { buttonsOf } from '../../fakes/slack/blocks.ts';
@@ -41,6 +41,61 @@ describe('a message to Slack', () => {
     const { text: parts, plain } = render(parseMarkdown(text));
     expect(plain).toBe('The proof\n\nfirst\n\nafter');
     expect(parts).toContain('{"type":"text","text":"The proof","style":{"bold":true}}');
+  });
+
+  it('shows its first table as one, with marks in its cells, and further ones drawn', async () => {
+    const table = '| name | price |\n|:--|--:|\n| **tea** | 2 |\n| [milk](https://m.example) | |';
+    await setup.channel.send(setup.part(chat.id, `Before.\n\n${table}\n\nBetween.\n\n${table}`));
+    const raw = (text: string) => ({ type: 'raw_text', text });
+    const rich = (run: object) => ({
+      type: 'rich_text',
+      elements: [{ type: 'rich_text_section', elements: [run] }],
+    });
+    const [message] = setup.slack.visible(chat);
+    expect(message?.blocks).toMatchObject([
+      { type: 'rich_text' },
+      {
+        type: 'table',
+        rows: [
+          [raw('name'), raw('price')],
+          [rich({ type: 'text', text: 'tea', style: { bold: true } }), raw('2')],
+          [rich({ type: 'link', url: 'https://m.example/', text: 'milk' }), raw(' ')],
+        ],
+        column_settings: [
+          { align: 'left', is_wrapped: true },
+          { align: 'right', is_wrapped: true },
+        ],
+      },
+      { type: 'rich_text', elements: [{ type: 'rich_text_section' }, { type: 'rich_text_preformatted' }] },
+    ]);
+    expect(message?.text).toContain('name | price');
+  });
+
+  it.each([
+    ['columns', MAX_COLUMNS, (count: number) => [Array<string>(count).fill('c')]],
+    ['rows', MAX_ROWS, (count: number) => Array.from({ length: count - 1 }, () => ['r'])],
+  ])('draws a table of more %s than Slack shows', (_kind, most, rows) => {
+    const kindOf = (count: number): unknown => {
+      const [first = [], ...others] = rows(count);
+      const lines = [first, first.map(() => '--'), ...others, ...(others.length > 0 ? [first] : [])];
+      const { text } = render(parseMarkdown(lines.map((row) => `| ${row.join(' | ')} |`).join('\n')));
+      return JSON.parse(text)[0].type;
+    };
+    expect(kindOf(most)).toBe('table');
+    expect(kindOf(most + 1)).toBe('rich_text_preformatted');
+  });
+
+  it('draws a table that the workspace refuses, also in an edit', async () => {
+    const part = setup.part(chat.id, 'Here:\n\n| a | b |\n|--|--|\n| 1 | **2** |', { nonce: 'n' });
+    setup.slack.failures.push({ kind: 'refuse', code: 'invalid_blocks', match: /^chat\.postMessage/ });
+    const sent = await setup.channel.send(part);
+    const shown = (): unknown => setup.slack.visible(chat)[0]?.blocks;
+    expect(shown()).toMatchObject([{ elements: [{}, { type: 'rich_text_preformatted' }] }]);
+    await setup.channel.edit?.(sent, part);
+    expect(shown()).toMatchObject([{ type: 'rich_text' }, { type: 'table' }]);
+    setup.slack.failures.push({ kind: 'refuse', code: 'invalid_blocks', match: /^chat\.update/ });
+    await setup.channel.edit?.(sent, part);
+    expect(shown()).toMatchObject([{ elements: [{}, { type: 'rich_text_preformatted' }] }]);
   });
 
   it('is found in a thread with hundreds of answers', async () => {

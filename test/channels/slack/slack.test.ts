@@ -1,8 +1,9 @@
 /** The Slack channel under the contract that every channel passes. */
 import { JSON_PER_CHARACTER } from '../../../channels/slack/render.ts';
+import { blocksOf } from '../../../channels/slack/sending.ts';
 import { channelContract } from '../../contracts/channel.ts';
 import { deletes } from '../../fakes/slack/acts.ts';
-import { parts, seen } from '../../fakes/slack/blocks.ts';
+import { checkBlocks, visibleOf } from '../../fakes/slack/blocks.ts';
 import { SlackSetup } from '../../fakes/slack/setup.ts';
 import { SLACK_TOKEN, textOf } from '../../fakes/slack/slack.ts';
 
@@ -36,7 +37,7 @@ channelContract('slack', async () => {
         ),
     reads(text) {
       if (text === '') return { visible: '', length: 0 };
-      const visible = seen(parts.parse(JSON.parse(text)));
+      const visible = visibleOf(checkBlocks(blocksOf(JSON.parse(text))));
       return { visible, length: Math.max(visible.length, Math.ceil(text.length / JSON_PER_CHARACTER)) };
     },
     receiving: () => slack.socketMode.open,

@@ -10,7 +10,26 @@ beforeEach(async () => {
 afterEach(() => setup.close());
 
 describe('a thread on Slack', () => {
-  it(`is read up to its message ${MAX_PAGES * PAGE}, and the newest of these are kept`, async () => {
+  it('of 5,000 messages is read from its end, in a few calls', async () => {
+    const { workspace, calls } = setup.slack;
+    const chat = workspace.channel();
+    const ada = workspace.person('Ada');
+    // Every half a minute for two days, until now.
+    const tsOf = (n: number): string => (Date.now() / 1_000 - (5_000 - n) * 30).toFixed(6);
+    const { ts: threadTs } = workspace.add(chat, { user: ada.id, text: 'm1', ts: tsOf(1) });
+    for (let n = 2; n <= 5_000; n += 1)
+      workspace.add(chat, { user: ada.id, text: `m${n}`, threadTs, ts: tsOf(n) });
+    const place = { channel: 'slack', chatId: chat.id, threadId: threadTs };
+    const numbers = async (limit: number, messageId?: string): Promise<(string | undefined)[]> => {
+      const read = (await setup.channel.before?.(place, messageId, limit)) ?? [];
+      return [String(read.length), read[0]?.content, read.at(-1)?.content];
+    };
+    expect(await numbers(50)).toEqual(['50', 'm4951', 'm5000']);
+    expect(await numbers(50, chat.messages[2_500]?.ts)).toEqual(['50', 'm2451', 'm2500']);
+    expect(calls.filter((one) => one === 'conversations.replies').length).toBeLessThan(10);
+  });
+
+  it(`of more than ${MAX_PAGES * PAGE} messages in a minute is read up to that one`, async () => {
     const { workspace } = setup.slack;
     const chat = workspace.channel();
     const ada = workspace.person('Ada');

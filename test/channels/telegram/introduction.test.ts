@@ -39,6 +39,7 @@ function introduce(
   fake: FakeTelegram,
   owners: () => string[] = () => [],
   chatSettings = memoryStores().chatSettings,
+  pageUrl?: string,
 ) {
   const bot = new BotApi({
     token: FAKE_TOKEN,
@@ -48,12 +49,8 @@ function introduce(
   });
   const deps = telegramDeps();
   const gateway = { ...deps.gateway, commands: COMMANDS };
-  const introduction = new Introduction(bot, {
-    ...deps,
-    gateway,
-    owners: async () => owners(),
-    chatSettings,
-  });
+  const parts = { ...deps, gateway, owners: async () => owners(), chatSettings };
+  const introduction = new Introduction(bot, parts, pageUrl);
   return async () => await introduction.update(String(FAKE_BOT.id));
 }
 
@@ -91,11 +88,28 @@ describe('the introduction of the bot', () => {
   it('leaves alone what an operator has set', async () => {
     const fake = await startFake();
     fake.introduction.texts.set('description', 'Ours.');
-    fake.introduction.menuButton = { type: 'web_app' };
+    const button = { type: 'web_app', text: 'Shop', web_app: { url: 'https://shop.example.org/' } };
+    fake.introduction.menuButton = button;
     await introduce(fake)();
     expect(fake.introduction.texts.get('description')).toBe('Ours.');
     expect(fake.introduction.texts.has('description de')).toBe(false);
-    expect(fake.introduction.menuButton).toEqual({ type: 'web_app' });
+    await introduce(fake, undefined, undefined, 'https://chat.example.org/')();
+    expect(fake.introduction.menuButton).toEqual(button);
+  });
+
+  it('has a button that opens the page if the settings name its address, and the menu again without it', async () => {
+    const fake = await startFake();
+    const { chatSettings } = memoryStores();
+    for (const url of ['https://chat.example.org/', 'https://other.example.org/']) {
+      await introduce(fake, undefined, chatSettings, url)();
+      const button = { type: 'web_app', text: 'Chat page', web_app: { url } };
+      expect(fake.introduction.menuButton).toEqual(button);
+    }
+    const before = writes(fake);
+    await introduce(fake, undefined, chatSettings, 'https://other.example.org/')();
+    expect(writes(fake)).toBe(before);
+    await introduce(fake, undefined, chatSettings)();
+    expect(fake.introduction.menuButton).toEqual({ type: 'commands' });
   });
 
   it('updates its own texts', async () => {

@@ -191,6 +191,7 @@ const ALLOWED = [
   "src/agent/plans/plan-text.ts: 'My plan.",
   "src/agent/plans/plan-text.ts: 'The plan is made",
   "src/agent/plans/plan-text.ts: 'There is no plan",
+  'src/agent/plans/plan-text.ts: `The plan before',
   'src/agent/turn/iteration.ts: `Not run',
   'src/agent/turn/turn-payload.ts',
   'src/delivery/final/deliver.ts: `The channel',

@@ -31,6 +31,39 @@ const spawned = (task: string, profileId = 'researcher'): EventBody => ({
 });
 const completed: EventBody = { type: 'subagent_completed', result: '', completedNormally: true };
 
+describe('the line about the thinking', () => {
+  const think = (delta: string): AgentEvent => event({ type: 'thinking_delta', msgId: 'm', delta });
+
+  it('shows its last whole sentence and how long it lasts, where the chat wants that, until it ends', () => {
+    const activity = new Activity();
+    activity.showsThinking = true;
+    expect(activity.apply(event({ type: 'thinking_started', msgId: 'm' }), 0)).toBe(true);
+    expect(activity.apply(think('First I look. Then'), 10)).toBe(true);
+    expect(activity.lines(SHOW_AFTER_MS - 1)).toBeUndefined();
+    expect(activity.nextLineAt(10)).toBe(SHOW_AFTER_MS);
+    expect(activity.lines(4_400)).toBe('💭 thinking, 4 s · First I look.');
+    // Words between two sentences change nothing: they would use up the chat's pace.
+    expect(activity.apply(think(' I write'), 4_500)).toBe(false);
+    expect(activity.apply(think(' it. '), 4_600)).toBe(true);
+    expect(activity.lines(5_000)).toBe('💭 thinking, 5 s · Then I write it.');
+    expect(activity.apply(event({ type: 'thinking_finished', msgId: 'm' }), 5_100)).toBe(true);
+    expect(activity.lines(6_000)).toBeUndefined();
+  });
+
+  it('is not shown elsewhere, and keeps only the end of an endless thought', () => {
+    const quiet = new Activity();
+    quiet.apply(event({ type: 'thinking_started', msgId: 'm' }), 0);
+    expect(quiet.apply(think('I look. '), 10)).toBe(false);
+    expect(quiet.lines(9_000)).toBeUndefined();
+    const activity = new Activity();
+    activity.showsThinking = true;
+    activity.apply(event({ type: 'thinking_started', msgId: 'm', title: 'Planning' }), 0);
+    for (let nth = 0; nth < 500; nth += 1) activity.apply(think(`${'word '.repeat(100)}no end`), 10);
+    activity.apply(think('!'), 20);
+    expect(activity.lines(2_000)?.length).toBeLessThan(200);
+  });
+});
+
 describe('the lines about tools and subagents', () => {
   it('name a tool once it has run for a second, and show its result until the text continues', () => {
     const activity = new Activity();

@@ -25,6 +25,22 @@ describe('an answer shorter than what had grown on screen', () => {
     expect(gateway.finished).toEqual([{ ref: 't', sent: [{ id: 'm1' }] }]);
   });
 
+  it('removes them before it becomes one rich message, so that no part of it is on screen twice', async () => {
+    const gateway = await grown();
+    const { channel } = gateway;
+    Object.assign(channel, {
+      renderWhole: async (_place: unknown, { markdown }: { markdown: string }) => ({
+        text: `rich: ${markdown}`,
+        plain: markdown,
+        length: 1,
+        rich: true,
+      }),
+    });
+    await gateway.deliver(PAGES, { turnId: 't' });
+    expect(channel.calls.slice(-3).map(({ kind }) => kind)).toEqual(['delete', 'delete', 'edit']);
+    expect(channel.screen('1')).toEqual([`rich: ${PAGES}`]);
+  });
+
   it('shows "…" in them on a channel that cannot delete', async () => {
     const gateway = await grown({ delete: false });
     await gateway.deliver('Short.', { turnId: 't' });
@@ -46,6 +62,18 @@ describe('an answer shorter than what had grown on screen', () => {
     expect(first.value?.kind).toBe('waiting');
     await gateway.deliver('Short.', { turnId: 't' });
     expect(gateway.channel.screen('1')).toEqual(['Short.']);
+  });
+
+  it('never shows its end twice: the rest is removed before the first message becomes the whole answer', async () => {
+    const gateway = await grown();
+    const [first = ''] = gateway.channel.screen('1');
+    const whole = { text: 'Whole.', plain: 'Whole.', length: 6, rich: true as const };
+    gateway.channel.renderWhole = () => Promise.resolve(whole);
+    gateway.channel.failure({ kind: 'delete', code: 'unavailable' });
+    await gateway.deliver(PAGES, { turnId: 't' });
+    expect(gateway.channel.screen('1')[0]).toBe(first);
+    await gateway.deliver(PAGES, { turnId: 't' });
+    expect(gateway.channel.screen('1')).toEqual(['Whole.']);
   });
 
   it('is delivered even if the platform refuses to touch the rest', async () => {

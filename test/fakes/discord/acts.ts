@@ -105,6 +105,7 @@ export function fillsIn(
   discord: FakeDiscord,
   shown: FakeInteraction,
   fields: Record<string, string>,
+  files: readonly { id: string; filename: string; url: string; content_type: string; size: number }[] = [],
 ): FakeInteraction {
   const { modal, channelId, user, under } = shown;
   if (modal === undefined) throw new Error('no form is shown');
@@ -115,7 +116,15 @@ export function fillsIn(
     component: { type: 4, id: 100 + id, custom_id: name, value: fields[name] ?? value },
   }));
   const message = under === undefined ? {} : { message: messageJson(under) };
-  const data = { custom_id: modal.customId, components };
+  if (files.length > (modal.files?.most ?? 0)) throw new Error('the form takes no such files');
+  const upload = { type: 19, id: 99, custom_id: modal.files?.name, values: files.map(({ id }) => id) };
+  const resolved = { attachments: Object.fromEntries(files.map((one) => [one.id, one])) };
+  const data = {
+    custom_id: modal.customId,
+    components:
+      modal.files === undefined ? components : [...components, { type: 18, id: 98, component: upload }],
+    ...(files.length > 0 && { resolved }),
+  };
   discord.interact(discord.platform.channel(channelId), sent, { type: 5, data, ...message });
   return sent;
 }

@@ -6,6 +6,7 @@ import type { Call, Route } from './route.ts';
 export const GUILD_ROUTES: Route[] = [
   { method: 'GET', path: '/guilds/:id', effect: guild },
   { method: 'GET', path: '/guilds/:id/roles', effect: (call) => guild(call).roles },
+  { method: 'GET', path: '/guilds/:id/channels', effect: channelsOf },
   { method: 'GET', path: '/guilds/:id/members/:id', effect: member },
 ];
 
@@ -37,6 +38,15 @@ function guild({ platform, ids: [guildId = ''] }: Call) {
       ...platform.roles.map((role) => ({ ...role, managed: false })),
     ],
   };
+}
+
+/** Its channels without threads ("Get Guild Channels"). */
+function channelsOf(call: Call): object[] {
+  const { id: guildId } = guild(call);
+  const all = [...call.platform.channels.values()];
+  return all
+    .filter((one) => one.guildId === guildId && one.parentId === undefined)
+    .map(({ id, type, name = `channel-${id}` }) => ({ id, type, name, guild_id: guildId }));
 }
 
 function member({ platform, ids: [guildId = '', userId = ''] }: Call): object {

@@ -70,6 +70,8 @@ export class FakeChannel implements Channel {
   readonly delete?: (sent: SentMessage, place: Place) => Promise<void>;
   readonly typing?: (place: Place) => Promise<void>;
   readonly draft?: NonNullable<Channel['draft']>;
+  /** Set by a test: the network has a richer kind of message. */
+  renderWhole?: NonNullable<Channel['renderWhole']>;
   readonly sendFile?: (file: OutboundFile) => Promise<SentMessage>;
   /** Every answered call, in order. */
   readonly calls: { kind: CallKind; chatId: string; at: number; part?: OutboundPart }[] = [];

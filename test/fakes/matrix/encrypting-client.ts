@@ -1,4 +1,5 @@
 /** A person's client that encrypts, over the same library as Element: what it shows of an event is what the person reads. */
+import { createCipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import {
   DecryptionSettings,
   DeviceId,
@@ -104,6 +105,29 @@ export class EncryptingClient {
     return [...lines.values()];
   }
 
+  /** Gives the account cross-signing keys and a secret storage with them, as Element does; returns the recovery key. */
+  async setUpRecovery(): Promise<string> {
+    const { keys } = this.#server;
+    const requests = await this.#machine.bootstrapCrossSigning(false);
+    keys.setSigning(this.person.id, JSON.parse(requests.uploadSigningKeysRequest.body));
+    keys.addSignatures(JSON.parse(requests.uploadSignaturesRequest.body));
+    const exported = await this.#machine.exportCrossSigningKeys();
+    const key = randomBytes(32);
+    keys.accountData.set('m.secret_storage.default_key', { key: 'recovery' });
+    const secrets = {
+      master: exported?.masterKey,
+      self_signing: exported?.self_signing_key,
+      user_signing: exported?.userSigningKey,
+    };
+    for (const [name, secret = ''] of Object.entries(secrets)) {
+      const type = `m.cross_signing.${name}`;
+      keys.accountData.set(type, { encrypted: { recovery: sealedSecret(key, type, secret) } });
+    }
+    const prefixed = Buffer.concat([Buffer.of(0x8b, 0x01), key]);
+    const parity = prefixed.reduce((sum, byte) => sum ^ byte, 0);
+    return base58(Buffer.concat([prefixed, Buffer.of(parity)])).replaceAll(/.{4}(?=.)/g, '$& ');
+  }
+
   /** Fetches what was sent to the device. */
   async sync(): Promise<void> {
     const { position } = this.#server.rooms;
@@ -143,10 +167,31 @@ export class EncryptingClient {
       [RequestType.KeysUpload]: () => keys.upload(userId, deviceId, content),
       [RequestType.KeysQuery]: () => keys.query(content),
       [RequestType.KeysClaim]: () => keys.claim(content),
+      [RequestType.SignatureUpload]: () => keys.addSignatures(content),
       [RequestType.ToDevice]: () => keys.sendToDevice(userId, eventType, content),
     };
     const answer = type === undefined ? undefined : answers[type]?.();
     if (type === undefined || answer === undefined) throw new Error(`a request of type ${type}`);
     await this.#machine.markRequestAsSent(id, type, JSON.stringify(answer));
   }
+}
+
+/** "m.secret_storage.v1.aes-hmac-sha2". */
+function sealedSecret(key: Buffer, name: string, secret: string): object {
+  const derived = Buffer.from(hkdfSync('sha256', key, Buffer.alloc(32), name, 64));
+  const iv = randomBytes(16);
+  // Bit 63 is 0, for implementations that count in 64 bits.
+  iv.writeUInt8((iv[8] ?? 0) & 0x7f, 8);
+  const cipher = createCipheriv('aes-256-ctr', derived.subarray(0, 32), iv);
+  const sealed = Buffer.concat([cipher.update(secret), cipher.final()]);
+  const mac = createHmac('sha256', derived.subarray(32)).update(sealed).digest('base64');
+  return { iv: iv.toString('base64'), ciphertext: sealed.toString('base64'), mac };
+}
+
+function base58(bytes: Buffer): string {
+  const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+  let text = '';
+  for (let value = BigInt(`0x${bytes.toString('hex')}`); value > 0n; value /= 58n)
+    text = `${alphabet[Number(value % 58n)]}${text}`;
+  return text;
 }

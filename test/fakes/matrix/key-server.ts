@@ -40,6 +40,8 @@ export class KeyServer {
   /** Ids of one-time keys that were uploaded, and given away, by device. */
   readonly uploaded: string[] = [];
   readonly claimed: string[] = [];
+  /** Account data of the bot. */
+  readonly accountData = new Map<string, object>();
   /** The homeserver asks for a password before it takes cross-signing keys. */
   asksPassword = false;
   /** Messages to devices are held back until `release`. */

@@ -148,6 +148,16 @@ export const ROUTES: readonly Route[] = [
     answer: ({ rooms, keys, body }) => keys.setSigning(rooms.bot.id, body),
   },
   {
+    method: 'GET',
+    path: new RegExp(`${V3}/user/([^/]+)/account_data/([^/]+)$`),
+    answer({ rooms, keys, parts: [userId, type = ''] }) {
+      if (userId !== rooms.bot.id) throw new Refusal(403, 'M_FORBIDDEN');
+      const content = keys.accountData.get(type);
+      if (content === undefined) throw new Refusal(404, 'M_NOT_FOUND');
+      return content;
+    },
+  },
+  {
     method: 'PUT',
     path: new RegExp(`${V3}/sendToDevice/([^/]+)/([^/]+)$`),
     answer(call) {

@@ -31,6 +31,8 @@ export class MatrixSetup extends ChannelSetup {
   readonly chatSettings = new MemoryChatSettings();
   readonly keys = new MemoryKeys();
   readonly moves: ChatMigration[] = [];
+  /** For the next channel. */
+  recoveryKey: string | undefined;
   /** The outcomes of the next moves. */
   moved: () => Promise<void> = () => Promise.resolve();
   /** People who may write to the bot. */
@@ -57,7 +59,7 @@ export class MatrixSetup extends ChannelSetup {
   protected override create(): Channel {
     const { token = MATRIX_TOKEN, timing } = this.#options;
     return create(
-      { url: this.server.root, token, ...manifest.settings.parse({}) },
+      { url: this.server.root, token, recoveryKey: this.recoveryKey, ...manifest.settings.parse({}) },
       this.depsWith(
         {
           mayWrite: ({ senderId }) => Promise.resolve(this.paired.includes(senderId)),

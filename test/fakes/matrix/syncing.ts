@@ -32,7 +32,8 @@ export function syncAnswer(
         join[room.id] = joinedRoom(rooms, room, since, taken);
         break;
       case 'invite':
-        if (isFresh) invite[room.id] = { invite_state: { events: [...createOf(room), own].map(strippedOf) } };
+        if (isFresh)
+          invite[room.id] = { invite_state: { events: [...shownToInvited(room), own].map(strippedOf) } };
         break;
       default:
         if (isFresh && since !== undefined)
@@ -72,9 +73,8 @@ function joinedRoom(
   };
 }
 
-function createOf({ state }: FakeRoom): FakeEvent[] {
-  const create = state.get('m.room.create ');
-  return create === undefined ? [] : [create];
+function shownToInvited({ state }: FakeRoom): FakeEvent[] {
+  return ['m.room.create ', 'm.room.encryption '].flatMap((key) => state.get(key) ?? []);
 }
 
 /** State that invited people see: without an id ("Stripped state"). */

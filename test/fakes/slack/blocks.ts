@@ -1,5 +1,6 @@
 /** Checks blocks as Slack does (Block Kit reference: fields, lengths, counts), and reads what people see of them. */
 import { z } from 'zod';
+import { drawTable } from '../../../src/lib/markdown/text-table.ts';
 import { Refusal } from './workspace.ts';
 
 /** Characters of JSON of a message's blocks: 13,172 were refused (github.com/slackapi/bolt-js/issues/2509). */
@@ -34,7 +35,7 @@ const part = z.discriminatedUnion('type', [
     elements: z.array(section).min(1),
   }),
 ]);
-export const parts = z.array(part).min(1);
+const parts = z.array(part).min(1);
 
 const blockId = z.string().max(255).optional();
 const button = z.strictObject({
@@ -48,7 +49,23 @@ const button = z.strictObject({
   value: z.string().max(2_000).optional(),
   style: z.enum(['primary', 'danger']).optional(),
 });
+/** "Table block": rows and cells with their limits; a cell may not be empty. */
+const cell = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('raw_text'), text: z.string().min(1) }),
+  z.strictObject({ type: z.literal('rich_text'), elements: z.array(section).length(1) }),
+]);
+const table = z.strictObject({
+  type: z.literal('table'),
+  rows: z.array(z.array(cell).min(1).max(20)).min(1).max(100),
+  column_settings: z
+    .array(z.strictObject({ align: z.enum(['left', 'center', 'right']), is_wrapped: z.boolean() }))
+    .max(20),
+  block_id: blockId,
+});
+/** Characters in all cells of a message (github.com/NousResearch/hermes-agent/pull/52746). */
+const MAX_CELL_CHARS = 10_000;
 const block = z.discriminatedUnion('type', [
+  table,
   z.strictObject({ type: z.literal('rich_text'), elements: parts, block_id: blockId }),
   z.strictObject({ type: z.literal('actions'), elements: z.array(button).min(1).max(25), block_id: blockId }),
 ]);
@@ -64,14 +81,33 @@ export function checkBlocks(given: unknown): Block[] {
     one.type === 'actions' ? one.elements.map(({ action_id: id }) => id) : [],
   );
   if (new Set(ids).size < ids.length) throw new Refusal('invalid_blocks');
+  const tables = data.filter((one) => one.type === 'table');
+  if (tables.length > 1) throw new Refusal('only_one_table_allowed');
+  const cells = tables.flatMap(({ rows }) => rows.flat().map(cellText).join(''));
+  if (cells.join('').length > MAX_CELL_CHARS) throw new Refusal('invalid_blocks');
   if (JSON.stringify(data).length > MAX_JSON) throw new Refusal('msg_blocks_too_long');
   return data;
 }
 
-/** What people see of a message's rich text. */
+/** What people see of a message's rich text and its table, as if it were drawn. */
 export function visibleOf(blocks: unknown): string {
-  const rich = blocksShape.parse(blocks).filter((one) => one.type === 'rich_text');
-  return rich.map((one) => seen(one.elements)).join('\n');
+  const lines = blocksShape.parse(blocks).flatMap((one) => {
+    if (one.type === 'table') {
+      const aligned = one.column_settings.map(({ align }) => align);
+      return [
+        drawTable(
+          one.rows.map((row) => row.map(cellText)),
+          aligned,
+        ),
+      ];
+    }
+    return one.type === 'rich_text' ? [seen(one.elements)] : [];
+  });
+  return lines.join('\n');
+}
+
+function cellText(one: z.infer<typeof cell>): string {
+  return one.type === 'raw_text' ? one.text : seen(one.elements);
 }
 
 /** The buttons under a message: label and value. */
@@ -87,7 +123,7 @@ export function buttonsOf(blocks: unknown): { label: string; value: string; styl
 }
 
 /** What people see of the parts of a rich text: every part begins on a new line. */
-export function seen(all: z.infer<typeof parts>): string {
+function seen(all: z.infer<typeof parts>): string {
   const lines: string[] = [];
   for (const one of all) {
     if (one.type === 'rich_text_list') {

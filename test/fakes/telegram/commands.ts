@@ -87,7 +87,12 @@ function readMenuButton(button: unknown): Params {
   const { type = 'default' } = (button ?? {}) as Params;
   if (!['commands', 'default', 'web_app'].includes(textOf(type)))
     throw badRequest('MenuButton has unsupported type');
-  return { type };
+  if (type !== 'web_app') return { type };
+  const { text, web_app: app } = button as Params;
+  const { url } = (app ?? {}) as Params;
+  if (textOf(text) === '' || !textOf(url).startsWith('https:'))
+    throw badRequest('invalid WebApp button specified');
+  return { type, text, web_app: { url } };
 }
 
 function readText(value: unknown, most: number): string {

@@ -7,6 +7,7 @@ import { FakeIntroduction } from './commands.ts';
 import { FakeFiles } from './files.ts';
 import { botMessage, personMessage, type Saying } from './json.ts';
 import { FakeDrafts } from './drafts.ts';
+import { FakeElsewhere } from './elsewhere.ts';
 import { type Failure, Failures } from './failures.ts';
 import { giveNoAnswer, isOutage, type Outage } from './outage.ts';
 import { FloodControl, type FloodLimits } from './limits.ts';
@@ -39,6 +40,7 @@ export class FakeTelegram {
   readonly introduction = new FakeIntroduction(this.chats);
   readonly topics = new FakeTopics(this.chats);
   readonly hidden = new FakeHidden(this.chats);
+  readonly elsewhere = new FakeElsewhere(this.updates);
   /** The server supports rich messages (Bot API 10.1). */
   knowsRich = false;
   /** As `/setprivacy` of @BotFather left it. */
@@ -238,7 +240,7 @@ export class FakeTelegram {
       this.#admit(method, params);
       return botMessage(this.chats.sendFile(upload, params), FAKE_BOT);
     }
-    const said = answeredBy([this.introduction, this.topics, this.hidden], method, params);
+    const said = answeredBy([this.introduction, this.topics, this.hidden, this.elsewhere], method, params);
     if (said !== undefined) return said;
     if (method.startsWith('sendRich') && !this.knowsRich)
       throw new Refusal(404, 'Not Found: method not found');

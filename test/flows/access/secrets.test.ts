@@ -69,4 +69,18 @@ describeGateway('secrets', { telegram: true, discord: true, file, env }, (fixtur
     expect(places.prompts).not.toContain(pairing);
     expect(ollama.authorizations.join('')).toBe('');
   });
+
+  it('of Discord’s interactions are not logged when their answers fail, though anyone could answer with them', async () => {
+    const { discord, log } = fixture();
+    const { channel, person } = discord.dm();
+    for (const status of [400, 500, 404])
+      discord.failure({ kind: 'status', status, match: /interactions|webhooks/ });
+    discord.failure({ kind: 'cut', match: /interactions|webhooks/ });
+    for (let n = 0; n < 6; n += 1) discord.slash(channel, 'status', {}, person);
+    await vi.waitFor(() => expect(log.join('')).toMatch(/interaction/), WAIT);
+    await vi.waitFor(() => expect(discord.screen(channel, person).length).toBeGreaterThan(0), WAIT);
+    const tokens = [...discord.platform.interactions.keys()];
+    expect(tokens.length).toBeGreaterThanOrEqual(6);
+    for (const token of tokens) expect(log.filter((line) => line.includes(token))).toEqual([]);
+  });
 });

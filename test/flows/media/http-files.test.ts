@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { pdf, png } from '../../fakes/files/documents.ts';
 import { OGG } from '../../fakes/media/media-bytes.ts';
 import { type FakeTranscription, startFakeTranscription } from '../../fakes/media/transcription.ts';
-import { lastUserText } from '../../fakes/model/spoken-text.ts';
+import { isTurnCall, lastUserText } from '../../fakes/model/spoken-text.ts';
 import { describeGateway, OWNER } from '../setup.ts';
 
 const models = [
@@ -142,6 +142,24 @@ describeGateway('files over HTTP', { model: { models }, furnish }, (fixture) => 
       await fixture().call('/v1/sessions/http:brought', { method: 'DELETE' });
       const gone = await fixture().call(`/v1/sessions/http:brought/files/${file}`);
       expect(gone.status).toBe(404);
+    });
+
+    it('count as the words of their sender when they are voice notes', async () => {
+      const { file } = await upload('voice-note', 'note.ogg', OGG);
+      listening?.says(OGG, 'water the plants');
+      const ask = async (voice: boolean): Promise<string> => {
+        const said = { content: '', files: [file], voice };
+        const posted = await fixture().call('/v1/sessions/http:voice-note/messages', { json: said });
+        expect(posted.status).toBe(202);
+        await fixture().idle('http:voice-note');
+        const call = fixture().ollama.calls.findLast(({ body }) => isTurnCall(body));
+        return call === undefined ? '' : lastUserText(call.body);
+      };
+      expect(await ask(true)).toBe('(spoken) water the plants');
+      expect((await fixture().store.ledger.session('http:voice-note'))?.sources ?? []).toEqual([]);
+      // Any other sound may hold what someone else said.
+      expect(await ask(false)).not.toMatch(/^\(spoken\) /);
+      expect((await fixture().store.ledger.session('http:voice-note'))?.sources).toEqual(['local']);
     });
 
     it('are mentioned in text when one was removed before its turn', async () => {

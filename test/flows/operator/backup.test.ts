@@ -1,5 +1,6 @@
 /** `parley backup` next to a running gateway, and `parley restore` into other homes and the other kind of database. */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile, copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -285,6 +286,31 @@ describe.each([{ embedded: true }, { embedded: false }])(
         expect(await child.ended).toBe(1);
         expect(child.stderr()).toContain('Stopped: no backup was written.');
         expect(await readdir(target)).toEqual([]);
+      });
+
+      it('leaves no row and no file of a restore that is killed, and the next one needs no --replace', async () => {
+        const { env, home } = fixture();
+        const large = path.join(home, 'large');
+        await writeFile(large, randomBytes(60_000_000));
+        onTestFinished(() => rm(large));
+        const file = path.join(await folder(), 'one.backup');
+        await backup(env, file);
+        const target = isEmbedded ? await emptyEmbedded(env) : await emptyPostgres(env);
+        const targetHome = target['GATEWAY_HOME'] ?? '';
+        const child = startParley(['restore', file], target);
+        // Its rows have been sent by then.
+        await vi.waitFor(
+          () => expect(existsSync(path.join(targetHome, '.restoring/large'))).toBe(true),
+          WAIT,
+        );
+        child.signal('SIGKILL');
+        await child.ended;
+        const left = await restoredRows(target);
+        expect(Object.values(left).flat()).toEqual([]);
+        expect(existsSync(path.join(targetHome, 'large'))).toBe(false);
+        await restore(target, file);
+        expect(await readFile(path.join(targetHome, 'large'))).toHaveLength(60_000_000);
+        expect((await readdir(targetHome)).filter((name) => name.startsWith('.restor'))).toEqual([]);
       });
 
       it('refuses what would lose data, and leaves everything unchanged', async () => {

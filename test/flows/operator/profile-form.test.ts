@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { objections } from '../../channels/http/page/browser/axe.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { type CallInit, type GatewayFixture, openGatewayFixture, OWNER } from '../setup.ts';
+import { type CallInit, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
 import { goToScreen } from './settings-setup.ts';
 
 let fixture: GatewayFixture;
@@ -83,26 +83,27 @@ describePage('the form of a profile', (tab) => {
     await page.getByLabel('Name', { exact: true }).fill('singer');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByLabel('Prompt', { exact: true }).fill('Sing every answer.');
-    await page.getByLabel('temperature', { exact: true }).fill('3');
+    await page.getByLabel('Temperature', { exact: true }).fill('3');
     await tab.screenshot('profile-form');
     expect(await objections(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('temperature').waitFor();
-    await page.getByLabel('temperature', { exact: true }).fill('0.5');
+    const temperature = page.getByLabel('Temperature', { exact: true });
+    await page.locator('.setting', { has: temperature }).getByText('must be at most 2').waitFor();
+    await temperature.fill('0.5');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Profile singer saved').waitFor();
     expect(await promptOf('songs', 'a song about rain', 'singer')).toContain('Sing every answer.');
-    await page.getByRole('button', { name: 'Edit: singer' }).click();
-    expect(await page.getByLabel('temperature', { exact: true }).inputValue()).toBe('0.5');
+    await page.getByRole('link', { name: 'Edit: singer' }).click();
+    expect(await temperature.inputValue()).toBe('0.5');
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('Deleted the files of the profile singer.').waitFor();
-    expect(await page.getByRole('button', { name: 'Edit: singer' }).count()).toBe(0);
-    await page.getByRole('button', { name: 'Edit: coder' }).click();
-    await page.getByRole('button', { name: 'Save' }).waitFor();
-    expect(await page.getByRole('button', { name: /Back to|Delete/ }).count()).toBe(0);
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Edit: coder' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Edit: singer' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Edit: coder' }).click();
+    await temperature.waitFor();
+    expect(await page.getByRole('button', { name: /Reset to built-in|Delete/ }).count()).toBe(0);
+    await page.goBack();
+    await page.getByRole('link', { name: 'Edit: coder' }).waitFor();
   });
 
   it('says in German which fields are wrong, also of files that were edited by hand', async () => {
@@ -113,22 +114,18 @@ describePage('the form of a profile', (tab) => {
     await page.getByText('der Name des Profils: A b: er hat 1 bis 32 der Zeichen').waitFor();
     await page.getByLabel('Name', { exact: true }).fill('maler');
     await page.getByRole('button', { name: 'Anlegen' }).click();
-    await page.getByLabel('temperature', { exact: true }).fill('3');
-    await page.getByLabel('maxIterations', { exact: true }).fill('0');
+    await page.getByLabel('Temperatur', { exact: true }).fill('3');
+    await page.getByLabel('Modellaufrufe je Runde', { exact: true }).fill('0');
     await page.getByRole('button', { name: 'Speichern' }).click();
-    const alert = page.locator('.settings-errors');
-    await alert.getByText('Nichts wurde geändert:').waitFor();
-    const lines = (await alert.innerText()).split('\n').map((line) => line.replace(/:\d+:\d+:/, ':'));
-    expect(lines.toSorted()).toEqual([
-      'Nichts wurde geändert:',
-      'profiles/maler/config.json: maxIterations: muss mindestens 1 sein',
-      'profiles/maler/config.json: temperature: darf höchstens 2 sein',
-    ]);
+    const wrong = page.locator('.setting').filter({ has: page.locator('[aria-invalid]') });
+    await expect
+      .poll(() => wrong.locator('.error-text').allInnerTexts(), WAIT)
+      .toEqual(['muss mindestens 1 sein', 'darf höchstens 2 sein']);
     await tab.screenshot('profile-form-german-errors');
-    await page.getByRole('button', { name: 'Abbrechen' }).click();
-    await page.getByRole('button', { name: 'Bearbeiten: maler' }).waitFor();
+    await page.getByRole('link', { name: '‹ Profile' }).click();
+    await page.getByRole('link', { name: 'Bearbeiten: maler' }).waitFor();
     await writeFile(path.join(fixture.home, 'profiles', 'maler', 'config.json'), '{ "nope": 1 }\n');
-    await page.getByRole('button', { name: 'Bearbeiten: maler' }).click();
+    await page.getByRole('link', { name: 'Bearbeiten: maler' }).click();
     await page.getByText(/profiles\/maler\/config\.json:1:\d: nope: dieses Feld gibt es nicht/).waitFor();
   });
 });

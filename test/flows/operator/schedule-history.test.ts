@@ -111,9 +111,10 @@ describePage('the history of a schedule on the page', (tab) => {
     await goToScreen(page, 'schedules');
     await page.getByRole('combobox', { name: 'Chat', exact: true }).selectOption('http:harbour');
     await page.getByLabel('What should be done?').fill('Name the ships in port');
+    await page.getByRole('combobox', { name: 'Timing' }).selectOption('cron');
     await page.getByLabel('When', { exact: true }).fill('whenever');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await page.locator('.toast').waitFor();
+    await page.locator('.settings-form .error-text').filter({ hasText: /./ }).waitFor();
     expect(await page.getByLabel('What should be done?').inputValue()).toBe('Name the ships in port');
     await page.getByRole('combobox', { name: 'Timing' }).selectOption('everyMinutes');
     await page.getByLabel('When', { exact: true }).fill('90');

@@ -70,27 +70,27 @@ describePage('the forms of the settings', (tab) => {
     expect(await fixture.store.memories.memories('telegram:7001', 9)).toEqual([]);
   });
 
-  it('show usage as bars with a table of the same numbers', async () => {
+  it('show usage as a chart with a table of the same numbers', async () => {
     const page = await open('usage');
-    await page.getByLabel('Group by').selectOption('channel');
-    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('group', { name: 'Group by' }).getByRole('button', { name: 'channel' }).click();
     await page.getByRole('cell', { name: 'http', exact: true }).waitFor();
     expect(await page.locator('.usage-bar').count()).toBe(1);
   });
 
-  it('change the configuration, and explain what is wrong and what applies when', async () => {
-    const page = await open('configuration');
-    await page.locator('summary', { hasText: 'turns' }).click();
-    const rate = page.getByLabel('limits.messagesPerMinute', { exact: true });
+  it('change settings, mark the one that is wrong, and say what waits for a restart', async () => {
+    const page = await open('general');
+    const rate = page.getByLabel('Messages per minute and person', { exact: true });
+    await page.getByText('limits.messagesPerMinute').waitFor();
     await rate.fill('0');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').filter({ hasText: 'limits.messagesPerMinute' }).waitFor();
+    await page.locator('#set-limits\\.messagesPerMinute[aria-invalid]:focus').waitFor();
+    await page.locator('.setting', { has: rate }).getByText('must be at least 1').waitFor();
     await tab.screenshot('config-error');
     await rate.fill('44');
-    await page.getByLabel('turns.concurrency', { exact: true }).fill('12');
+    await page.getByLabel('Turns at the same time', { exact: true }).fill('12');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('in effect now: limits.messagesPerMinute').waitFor();
-    await page.getByText('in effect after a restart: turns.concurrency').waitFor();
+    await page.getByText('Saved. It applies after a restart.').waitFor();
+    await page.getByText('Waiting for a restart: turns.concurrency').waitFor();
     await tab.screenshot('config-saved');
     const file = path.join(fixture.home, 'config.json');
     await vi.waitFor(
@@ -102,5 +102,15 @@ describePage('the forms of the settings', (tab) => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('was edited since').waitFor();
     expect(JSON.parse(await readFile(file, 'utf8')).limits.messagesPerMinute).toBe(50);
+  });
+
+  it('find a setting by its words, and lead to it', async () => {
+    const page = await open('overview');
+    await page.getByRole('searchbox', { name: 'Search settings' }).fill('summarize long');
+    await page.getByRole('link', { name: /^Summarize long conversations/ }).click();
+    await page.locator('.setting.wanted').getByText('afterTurn.compression').waitFor();
+    expect(await page.getByRole('switch', { name: 'Summarize long conversations' }).isChecked()).toBe(true);
+    await page.getByRole('link', { name: 'Back to chats' }).click();
+    await page.locator('#draft').waitFor();
   });
 });

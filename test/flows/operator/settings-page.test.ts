@@ -60,7 +60,7 @@ describePage('the settings of a gateway', (tab) => {
       await goToScreen(page, screen);
       await tab.screenshot(`wide-${screen}`);
     }
-    await page.getByRole('button', { name: 'New chat' }).click();
+    await page.getByRole('link', { name: 'Back to chats' }).click();
     await page.locator('#draft').waitFor();
     expect(await page.locator('#settings').isVisible()).toBe(false);
   });

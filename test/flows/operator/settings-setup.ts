@@ -4,20 +4,26 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { type FixtureOptions, type GatewayFixture, openGatewayFixture } from '../setup.ts';
 
-/** All screens, by their addresses. */
+/** All screens, by their addresses; those of single channels and profiles are below theirs. */
 export const SCREENS = [
   'overview',
-  'configuration',
+  'general',
+  'models',
+  'profiles',
   'usage',
+  'channels',
   'access',
   'tokens',
   'sign-ins',
+  'tools',
   'rules',
   'schedules',
+  'webhooks',
   'memory',
-  'profiles',
-  'dead-letters',
+  'storage',
   'log',
+  'dead-letters',
+  'environment',
 ];
 
 /** Opens it on the embedded database, with further tools where a test needs them; the caller closes it. */
@@ -41,6 +47,7 @@ export async function openFurnishedGateway(
 /** Goes to a screen by its address, and waits until it is drawn. */
 export async function goToScreen(page: Page, screen: string): Promise<Page> {
   await page.evaluate((name) => void (location.hash = `#settings/${name}`), screen);
-  await page.locator(`.settings-body[data-screen="${screen}"]`).waitFor();
+  const [name] = screen.split('/');
+  await page.locator(`.settings-body[data-screen="${name}"]:not(:has(.settings-loading))`).waitFor();
   return page;
 }

@@ -2,6 +2,8 @@
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { StoreError } from '../../../src/protocol/errors.ts';
+import { dumpDatabase } from '../../../src/store/database/dump.ts';
+import { beginLoading } from '../../../src/store/database/load.ts';
 import { migrateDatabase } from '../../../src/store/database/migrate.ts';
 import { openTcpProxy, type TcpProxy } from '../../fakes/network/tcp-proxy.ts';
 import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';
@@ -26,6 +28,13 @@ async function openBehindProxy(
   const store = await databases.open({ beside: calm, url: target.href, retryForMs });
   onTestFinished(() => proxy.close());
   return { calm, store, proxy };
+}
+
+/** Ends the connections of a command from the server's side. */
+async function endConnections({ sql }: TestStore, name: string): Promise<void> {
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`;
+  const open = () => sql`select 1 from pg_stat_activity where application_name = ${name}`;
+  await expect.poll(open).toHaveLength(0);
 }
 
 describeStore('failures', (databases) => {
@@ -190,6 +199,41 @@ describeStore('failures', (databases) => {
       const expected = Array.from({ length: 12 }, (_, i) => [`text of m${i}`, `answer ${i}`]).flat();
       expect(messages.map((message) => message.content)).toEqual(expected);
     }
+  });
+
+  it('leaves the database as it was when the connection of a restore is lost between two of its statements', async () => {
+    const { calm, store } = await openBehindProxy(databases);
+    await calm.ledger.accept(request('m1'));
+    const rows = () => calm.sql`select name, value from choice order by name`;
+    await calm.sql`insert into choice (name, value) values ('kept', 'before')`;
+    const loading = await beginLoading(store.place, { replace: true });
+    try {
+      loading.table('choice', ['name', 'value']);
+      await loading.rows([['first', 'restored']]);
+      await endConnections(calm, 'parley restore');
+      // The next statement would run in no transaction.
+      await expect(loading.rows([['second', 'restored']])).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(loading.finish()).rejects.toMatchObject({ code: 'unavailable' });
+    } finally {
+      await loading.close();
+    }
+    expect([...(await rows())]).toEqual([{ name: 'kept', value: 'before' }]);
+    expect(await calm.ledger.messages('telegram:42', { limit: 9 })).toHaveLength(1);
+  });
+
+  it('ends a backup when its connection is lost between two of its statements, for the rest would be of another moment', async () => {
+    const { calm, store } = await openBehindProxy(databases);
+    await calm.sql`insert into choice (name, value) values ('kept', 'before')`;
+    const records = dumpDatabase(store.place);
+    expect(await records.next()).toMatchObject({ value: { type: 'table' } });
+    await endConnections(calm, 'parley backup');
+    const rest = async (): Promise<void> => {
+      for await (const record of records) expect(record.type).not.toBe('end');
+    };
+    await expect(rest()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/run the command again/),
+    });
   });
 
   it('waits for an unreachable database, and gives up with a clear error', async () => {

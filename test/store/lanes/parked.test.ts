@@ -1,5 +1,6 @@
 /** Turns that wait for a person in a room of several people: who goes ahead of them, what each reads, and how they end. */
 import { expect, it } from 'vitest';
+import { GROUP_WAIT_MS } from '../../../src/protocol/agent/approvals.ts';
 import { FencedError } from '../../../src/protocol/errors.ts';
 import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
 import type { InboundMessage } from '../../../src/protocol/message.ts';
@@ -15,14 +16,19 @@ const CARL: Partial<InboundMessage> = { senderId: '9', senderName: 'Carl' };
 
 describeStore('a turn that waits for a person', (databases) => {
   /** Ada's turn has asked and is parked. */
-  async function askedForAda() {
+  async function askedForAda(change: Partial<InboundMessage> = {}, detail: object = {}) {
     const store = await databases.open();
     const { ledger, lanes } = store;
-    const { node, head, turnId } = await startTurn(store);
+    const { node, head, turnId } = await startTurn(store, 'm1', change);
     await ledger.openTurn(head, turnId, 50);
     await ledger.journalAnswer(head, turnId, [said('Ada asks'), answer(1, 'May I?')]);
     const park = (fence: LaneHead, of: string, id: string, expiresInMs = HOUR_MS) =>
-      lanes.park(fence, { id, turnId: of, detail: subject(`${of}.1.0`, {}), expiresInMs });
+      lanes.park(fence, {
+        id,
+        turnId: of,
+        detail: { ...subject(`${of}.1.0`, {}), ...detail },
+        expiresInMs,
+      });
     await park(head, turnId, 'ada');
     const says = async (id: string, who: Partial<InboundMessage>) =>
       accepted(await ledger.accept(request(id, who, node)));
@@ -86,6 +92,23 @@ describeStore('a turn that waits for a person', (databases) => {
     expect(ada?.turnId).toBe(turnId);
     const last = await next((await ledger.finishTurn(ada!.head, finished(turnId, 'no'))).heads);
     expect(last?.turnId).toBe(later.turnId);
+  });
+
+  it('has 10 minutes left in a group once the next message of its person waits; a question to another keeps its time', async () => {
+    const inGroup = { place: 'group' } as const;
+    const leftIn = async (detail: object, who: Partial<InboundMessage>): Promise<number> => {
+      const { says, next, sql } = await askedForAda(inGroup, detail);
+      const one = await next((await says('m2', { ...inGroup, ...who })).heads);
+      expect(one === undefined).toBe(who === ADA);
+      const [row] = await sql<{ left: number }[]>`
+        select extract(epoch from expires_at - now())::float8 * 1000 as left from approval where id = 'ada'`;
+      return row?.left ?? 0;
+    };
+    expect(await leftIn({}, BEN)).toBeGreaterThan(GROUP_WAIT_MS);
+    const left = await leftIn({}, ADA);
+    expect(left).toBeLessThanOrEqual(GROUP_WAIT_MS);
+    expect(left).toBeGreaterThan(GROUP_WAIT_MS - 300_000);
+    expect(await leftIn({ question: {} }, ADA)).toBeGreaterThan(GROUP_WAIT_MS);
   });
 
   it('lets those go ahead who were already waiting when it began to wait', async () => {

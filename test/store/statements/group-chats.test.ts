@@ -42,7 +42,7 @@ describe('bots in a chat', () => {
 
 describeStore('a group', (databases) => {
   const keep = (store: TestStore, id: string, content = id) =>
-    store.groupChats.keepObserved(CHAT, 'telegram:-50', [{ id, senderName: 'Bo', content }]);
+    store.groupChats.keepObserved(CHAT, 'telegram:-50', [{ id, senderId: 'bo', senderName: 'Bo', content }]);
   const kept = async (store: TestStore): Promise<string[]> => {
     const rows = await store.sql<{ content: string }[]>`select content from observed order by id`;
     return rows.map(({ content }) => content);
@@ -76,6 +76,7 @@ describeStore('a group', (databases) => {
     const said = (from: number, count: number) =>
       Array.from({ length: count }, (_, n) => ({
         id: `m${from + n}`,
+        senderId: 'bo',
         senderName: 'Bo',
         content: `m${from + n}`,
       }));
@@ -94,10 +95,14 @@ describeStore('a group', (databases) => {
     await keep(store, '2', 'gone soon');
     // A second chat of the same session numbers its messages alike.
     await store.groupChats.keepObserved(other, 'telegram:-50', [
-      { id: '1', senderName: 'Bo', content: 'Queen' },
+      { id: '1', senderId: 'bo', senderName: 'Bo', content: 'Queen' },
     ]);
-    await store.groupChats.editObserved(CHAT, '1', 'King Arthur');
-    await store.groupChats.editObserved(CHAT, '9', 'never kept');
+    const edit = (id: string, content: string, senderId = 'bo') =>
+      store.groupChats.editObserved(CHAT, { id, senderId, content });
+    await edit('1', 'King Arthur');
+    await edit('9', 'never kept');
+    // On Matrix anyone can send what looks like an edit of anything.
+    await edit('1', 'Mordred', 'mallory');
     await store.groupChats.removeObserved(CHAT, ['2', '9']);
     await store.groupChats.removeObserved(other, ['2']);
     expect(await kept(store)).toEqual(['King Arthur', 'Queen']);

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { OLD_BATCH, purgeOld } from '../../../src/ops/retention.ts';
 import { describeStore, silentLog, type TestStore } from '../../database.ts';
+import { accepted, finished, LEASE_MS, only } from '../lanes/turns.ts';
 import { request } from '../requests.ts';
 
 /** A session last used `idle` days ago, with turns that ended this many days ago. */
@@ -49,6 +50,36 @@ describeStore('messages that are too old', (databases) => {
     expect(await store.ledger.session('telegram:4')).toBeUndefined();
     expect(await store.ledger.session('telegram:5')).toMatchObject({ messageCount: 2 });
     expect(await store.retention.deleteIdle('telegram:4', 30)).toBe(false);
+  });
+
+  it('are deleted by two nodes at once while people write in the same sessions, and nothing newer with them', async () => {
+    const store = await databases.open();
+    const beside = await databases.open({ beside: store });
+    const chats = Array.from({ length: 8 }, (_, n) => String(n));
+    for (const chat of chats)
+      await makeSession(store, `telegram:${chat}`, {
+        idle: Number(chat) % 2 === 0 ? 31 : 1,
+        ended: [40, 35, 33],
+      });
+    const node = await store.lanes.register('home', LEASE_MS);
+    let isWriting = true;
+    const purges = [store, beside].map(async (one) => {
+      while (isWriting) await purge(one, 30);
+      await purge(one, 30);
+    });
+    const talk = async (chatId: string): Promise<void> => {
+      for (let n = 0; n < 6; n += 1) {
+        const { turnId, heads } = accepted(await store.ledger.accept(request(`m${n}`, { chatId }, node)));
+        await store.ledger.finishTurn(only(heads), finished(turnId, `answer ${n}`));
+      }
+    };
+    await Promise.all(chats.map(talk)).finally(() => (isWriting = false));
+    await Promise.all(purges);
+    const expected = Array.from({ length: 6 }, (_, n) => [`text of m${n}`, `answer ${n}`]).flat();
+    for (const chat of chats) {
+      const messages = await store.ledger.messages(`telegram:${chat}`, { limit: 100 });
+      expect(messages.map(({ content }) => content)).toEqual(expected);
+    }
   });
 
   it('are deleted only when a number of days is set, with everything in their turns', async () => {

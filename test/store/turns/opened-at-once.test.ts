@@ -39,7 +39,7 @@ describeStore('a turn read on acceptance', (databases) => {
     const node = await store.lanes.register('reads ahead', LEASE_MS);
     const group = { channel: 'telegram', chatId: '42' };
     await store.groupChats.keepObserved(group, 'telegram:42', [
-      { id: '1', senderName: 'Ada', content: 'hi' },
+      { id: '1', senderId: 'ada', senderName: 'Ada', content: 'hi' },
     ]);
     for (const n of [1, 2, 3]) {
       const { turnId, heads } = await begin(store, node, `m${n}`);

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Api } from '../api.ts';
-import { messageOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { Time } from '../parts/time.tsx';
 import { dayAndClock, say } from '../texts.ts';

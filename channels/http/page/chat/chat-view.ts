@@ -2,7 +2,7 @@
 import { closestNames } from '../../../../src/lib/text.ts';
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
 import { type Api, ApiError, type StoredFile } from '../api.ts';
-import { ApprovalCards } from './approvals/approval-cards.js';
+import { ApprovalCards } from './approvals/approval-cards.tsx';
 import type { Composer } from './composer/composer.tsx';
 import { confirmDelete } from '../confirm.tsx';
 import { byId } from '../dom.ts';

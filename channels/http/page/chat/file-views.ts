@@ -2,7 +2,7 @@
 import type { StoredFile, Api } from '../api.ts';
 import { byId, h, icon } from '../dom.ts';
 import { number, say } from '../texts.ts';
-import { attempt } from '../failures/in-place.js';
+import { attempt } from '../failures/in-place.ts';
 
 export type ShownFile = Pick<StoredFile, 'file' | 'kind' | 'name' | 'mimeType' | 'bytes' | 'inText'>;
 

@@ -3,7 +3,7 @@ import type { Message, Approval, Api, Reset, TurnWork } from '../api.ts';
 import type { AgentEvent } from '../../../../src/protocol/event.ts';
 import { byId, h } from '../dom.ts';
 import { ChatPlans } from './chat-plans.ts';
-import { type CommandAnswer, CommandAnswers } from '../commands/command-answers.js';
+import { type CommandAnswer, CommandAnswers } from '../commands/command-answers.ts';
 import { EndOfList } from './end-of-list.ts';
 import { FileViews, type ShownFile } from './file-views.ts';
 import { plainText } from '../markdown/plain-text.ts';

@@ -3,7 +3,7 @@
  */
 import { signal } from '@preact/signals';
 import type { Approval, Api } from '../api.ts';
-import { approvalCard } from '../chat/approvals/approval-card.js';
+import { approvalCard } from '../chat/approvals/approval-card.tsx';
 import { byId, h } from '../dom.ts';
 import { NewestAnswer } from '../newest.ts';
 import { planQuestion } from './plan-question.ts';

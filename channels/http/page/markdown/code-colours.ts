@@ -1,7 +1,7 @@
 /** Colours of code: the library and each language are loaded when a block of it is first shown. */
 import { h } from '../dom.ts';
 import { say } from '../texts.ts';
-import { messageOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.ts';
 
 /** Longest code that is coloured, in UTF-16 units; longer code stays plain. */
 export const MAX_COLOURED = 20_000;

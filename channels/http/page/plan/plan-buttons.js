@@ -2,7 +2,7 @@
 import { h } from '../dom.ts';
 import { isOpenPlan, openStep } from '../../../../src/protocol/isomorphic/plan-reducer.js';
 import { say } from '../texts.ts';
-import { messageOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.ts';
 
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
 /** @typedef {import('../api.ts').Approval} Approval */

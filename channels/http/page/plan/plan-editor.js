@@ -1,7 +1,7 @@
 /** The controls that change the steps of a plan before they begin: reword, move, drop, add. */
 import { h } from '../dom.ts';
 import { say } from '../texts.ts';
-import { messageOf } from '../failures/in-place.js';
+import { messageOf } from '../failures/in-place.ts';
 
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').Plan} Plan */
 /** @typedef {import('../../../../src/protocol/agent/plan.ts').PlanStep} PlanStep */

@@ -5,8 +5,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Api } from '../api.ts';
 import { chooseLanguage, type LanguageChoice, languageName, readLanguage } from '../language.ts';
 import { Menu, MenuItem } from '../parts/menu.tsx';
-import { showMemories } from '../person/own-memories.js';
-import { chooseTheme, keptTheme, THEMES } from '../person/shown-theme.js';
+import { showMemories } from '../person/own-memories.tsx';
+import { chooseTheme, keptTheme, THEMES } from '../person/shown-theme.ts';
 import { say } from '../texts.ts';
 import { showKeys } from './keys.tsx';
 

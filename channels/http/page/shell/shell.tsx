@@ -15,7 +15,7 @@ import { type ScheduleList, Schedules } from '../chats/schedules.tsx';
 import { Chats } from '../chats/sidebar.tsx';
 import { byId } from '../dom.ts';
 import { connectionLost } from '../failures/reachability.ts';
-import { showError } from '../failures/show-error.js';
+import { showError } from '../failures/show-error.ts';
 import { Icon } from '../parts/icon.tsx';
 import { say } from '../texts.ts';
 import { AccountMenu } from './account-menu.tsx';

@@ -284,7 +284,7 @@ export const channels = {
 export const channelHealth = {
   'health.needs': 'needs {needs}',
   'health.both': '{first} {second}',
-  'health.queued': 'waiting to receive; another node may be receiving now',
+  'health.queued': 'another node receives; this one takes over when that node ends',
   'health.broke': 'The connection to {network} was lost; reconnecting.',
   'health.calls': 'The {api} of {network} does not answer; retrying.',
   'health.missed': {

@@ -5,6 +5,10 @@ export const commands = {
 
   'bot.description':
     'Just write to me, and I will answer right here. If I do not know you yet, my first answer tells you what to do.',
+  'menu.files': 'Files, if you like',
+  'inline.ask': 'Ask this',
+  'inline.access': 'You have no access yet: open the bot',
+  'bot.page': 'Chat page',
   'bot.short_description': 'A personal assistant, run by the person who shared this bot with you.',
 
   'stop.stopped': 'Stopped.',
@@ -167,6 +171,13 @@ export const about = {
   'about.schedule': 'List, add or remove schedules of this chat',
   'about.prompt': 'Start with a prompt from an MCP server; without arguments, list them',
 
+  'help.chat': 'Chat',
+  'help.plans': 'Plans',
+  'help.model': 'Model and profile',
+  'help.memory': 'Memory',
+  'help.rights': 'Approvals and trust',
+  'help.chats': 'Other chats',
+  'help.more': 'More',
   'argument.language': 'A language, or auto for the language of your app',
   'argument.memory': 'Words to look for',
   'argument.verify': 'The number {/memory} shows',
@@ -183,7 +194,7 @@ export const about = {
   'argument.link': 'The code from the other chat; leave it out to get one',
   'argument.profile': 'The profile to switch to',
   'argument.model': 'A model, or "default" for the default one',
-  'argument.stream': 'draft, edit, off',
+  'argument.stream': 'draft, edit, off, thinking, thinking off',
   'argument.schedule': 'add "<when>" <task>, or remove <number>; leave empty to list them',
   'argument.prompt': 'server name argument=value …',
 

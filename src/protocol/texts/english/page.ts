@@ -234,6 +234,7 @@ export const pageErrors = {
   'page.error.already_running': 'This is already running.',
   'page.error.approval_not_found': 'This approval request no longer exists, or is not yours to decide.',
   'page.error.bad_config': 'A setting is not valid.',
+  'page.error.bad_channel': 'These variables cannot be set here.',
   'page.error.bad_grant': 'This access cannot be granted.',
   'page.error.bad_mode': 'There is no such mode.',
   'page.error.bad_schedule': 'This schedule is not valid.',

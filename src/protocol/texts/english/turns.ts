@@ -340,6 +340,8 @@ export const delivery = {
   'agent.step': 'step {number}',
   'agent.stop_requested': 'It is being stopped.',
   'agent.over': 'It has already ended.',
+  'activity.thinking': 'thinking, {seconds} s',
+  'thinking.folded': 'Thinking',
   'activity.more': 'and {more} more',
   'code.follows': {
     one: '*The code ({count} line) follows as the file `{name}`.*',
@@ -366,18 +368,22 @@ export const delivery = {
   'missed.notice': 'An answer could not be delivered: {why}',
 
   'stream.own': 'Here, each client decides for itself how it shows answers.',
-  'stream.now': 'Answers appear here {how} ({mode}). Choose with {choices}.',
+  'stream.now':
+    'Answers appear here {how} ({mode}). Choose with {choices}. {/stream} thinking also shows what the model thinks.',
   'stream.changed': 'From the next answer on, answers appear here {how}.',
+  'stream.thinking_on':
+    'From the next answer on, this chat shows what the model thinks: one line while it thinks, folded above the answer afterwards. {/stream} thinking off ends that.',
+  'stream.thinking_off': 'From the next answer on, this chat no longer shows what the model thinks.',
   'stream.unknown': 'Here {/stream} accepts {modes}.',
   'stream.draft': 'as a draft that becomes a message when it is complete',
   'stream.edit': 'in a message that grows',
   'stream.off': 'only once they are complete',
-  'rich.none': 'Only Telegram has rich messages.',
+  'rich.none': 'There are no rich messages here.',
   'rich.unknown': '{/rich} accepts on and off.',
   'rich.is_usual':
-    'This chat has chosen nothing, so the setting `channels.telegram.richMessages` decides. {/rich} off shows answers with tables and formulas as ordinary messages.',
+    'This chat has chosen nothing, so the person who runs this gateway decides. {/rich} off shows answers with tables and formulas as ordinary messages.',
   'rich.is_on': 'Answers with a table, a formula, tasks or details appear here as rich messages.',
-  'rich.is_off': 'All answers appear here as ordinary messages, which every Telegram app shows.',
+  'rich.is_off': 'All answers appear here as ordinary messages, which every app shows.',
   'voice.on':
     'Answers here are also spoken, as voice messages after their text. {/voice} off turns that off.',
   'voice.off': 'Answers here are not spoken. {/voice} on changes that.',

@@ -2,7 +2,7 @@
 import { wordedHealth } from '../../../fakes/gateway/worded-health.ts';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { IdentifyBudget } from '../../../../channels/discord/gateway/identify-budget.ts';
+import { IdentifyBudget, JITTER_MS } from '../../../../channels/discord/gateway/identify-budget.ts';
 import { type BudgetKeys, budgetKeysOf } from '../../../../channels/discord/gateway/shard.ts';
 import { MemoryConnections } from '../../../fakes/stores/connections.ts';
 import type { GatewayFailure } from '../../../fakes/discord/gateway/gateway.ts';
@@ -163,15 +163,22 @@ it('starts sessions on one of two nodes at a time', async () => {
 it('starts shards of one group one after another, those of different groups at the same time, and counts all of them for the day', async () => {
   const connections = new MemoryConnections();
   let now = Date.UTC(2026, 0, 1);
-  const budget = new IdentifyBudget(connections, () => now, 5_000);
+  const randoms = [0, 0.5, 1];
+  const budget = new IdentifyBudget(
+    connections,
+    () => now,
+    5_000,
+    () => randoms.shift() ?? 0,
+  );
   const keys = [0, 1, 2].map((id) => budgetKeysOf('1', { id, count: 3 }, 2));
   const counted: boolean[] = [];
   for (const shard of keys) counted.push(await budget.count(shard));
   // Shard 2 shares its group with shard 0.
   expect(counted).toEqual([true, true, false]);
-  expect(await Promise.all(keys.map(async (shard) => await budget.groupWaitMs(shard)))).toEqual([
-    5_000, 5_000, 5_000,
-  ]);
+  // Nodes that wait for the same moment do not all identify at it.
+  const waits: number[] = [];
+  for (const shard of keys) waits.push(await budget.groupWaitMs(shard));
+  expect(waits).toEqual([5_000, 5_000 + JITTER_MS / 2, 5_000 + JITTER_MS]);
   now += 5_000;
   const third = keys[2];
   if (third === undefined) throw new Error('no third shard');

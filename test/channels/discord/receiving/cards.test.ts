@@ -75,6 +75,19 @@ describe('cards on Discord', () => {
     expect(quoted(own)).toMatchObject({ by: 'bot', text: 'my answer' });
   });
 
+  it('are read with all 25 fields, their marks as they are, and times and emojis as people see them', () => {
+    const fields = Array.from({ length: 25 }, (_, at) => ({
+      name: `**Host ${at}**`,
+      value: '<:down:77> `exit 1` since <t:1769851620:R>, see </status:55> [log](https://ci.example)',
+    }));
+    const text = textOfCards({ embeds: [{ fields }], components: [] });
+    const lines = text.split('\n');
+    expect(lines).toHaveLength(25);
+    expect(lines[24]).toBe(
+      '**Host 24**: :down: `exit 1` since 2026-01-31 09:27 UTC, see /status [log](https://ci.example)',
+    );
+  });
+
   it(`are cut in the middle after ${MAX_CARD_CHARS} characters, and left out where their form is unknown`, () => {
     const of = (description: string) => textOfCards({ embeds: [{ description }], components: [] });
     expect(of('x'.repeat(MAX_CARD_CHARS))).toHaveLength(MAX_CARD_CHARS);

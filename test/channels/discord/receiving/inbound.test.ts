@@ -54,6 +54,23 @@ describe('messages from Discord', () => {
     });
   });
 
+  it('name channels and roles instead of their ids, asking once for all of them, and leave unknown ones', async () => {
+    const { platform } = setup.discord;
+    const garden = platform.addChannel(0, { name: 'garden' });
+    const role = platform.addRole('Gardeners');
+    const other = platform.add(room.id, setup.discord.person('Bob'), `look at <#${garden.id}>`);
+    expect(await heard(`ask <@&${role}> in <#${garden.id}>, not in <#1>`, { replyTo: other })).toMatchObject({
+      content: 'ask @Gardeners in #garden, not in <#1>',
+      quoted: { text: 'look at #garden' },
+    });
+    setup.received.length = 0;
+    expect((await heard(`again <#${garden.id}>`))?.content).toBe('again #garden');
+    // Nothing is asked again: the new name is not known yet.
+    garden.name = 'meadow';
+    setup.received.length = 0;
+    expect((await heard(`and <#${garden.id}>`))?.content).toBe('and #garden');
+  });
+
   it('are marked as a mention when they reply to the bot', async () => {
     const own = setup.discord.platform.add(room.id, setup.discord.platform.bot, 'my words');
     expect(await heard('and yours?', { replyTo: own })).toMatchObject({ mentioned: true, replyTo: own.id });

@@ -150,6 +150,7 @@ describe('a file that is refused', () => {
       await post(none),
       await post(two),
       await post(part, 'multipart/form-data; boundary=b'),
+      await post(part + 'half'.repeat(40_000), 'multipart/form-data; boundary=b'),
       await post('--b--\r\n', 'multipart/form-data; boundary=b'),
       await post('x', 'multipart/form-data'),
     ];

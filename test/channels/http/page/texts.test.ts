@@ -1,7 +1,7 @@
 /** What the page says, without a browser: texts of one language, English for those that it lacks, numbers and elements in them. */
 import { describe, expect, it } from 'vitest';
 import { fillTemplate, textsScript } from '../../../../channels/http/page-files.ts';
-import { modelProblem } from '../../../../channels/http/page/failures/model-problem.js';
+import { modelProblem } from '../../../../channels/http/page/failures/model-problem.ts';
 import {
   type GivenTexts,
   localeOf,

@@ -27,6 +27,27 @@ describePageOnFakeGateway('a link that signs in', (tab, fixture) => {
     await vi.waitFor(() => expect(ended).toEqual(['secret-of-the-cookie']), WAIT);
   });
 
+  it('opens the chats inside the app of a network, and leaves nothing that was signed in the address', async () => {
+    const { gateway, url } = fixture.api;
+    const asked: string[] = [];
+    gateway.signIns = {
+      ...gateway.signIns,
+      inApp: async ({ signed }) => {
+        asked.push(signed);
+        return { kind: 'signed_in', secret: 'secret-of-the-cookie' };
+      },
+    };
+    gateway.tokens.set('Session secret-of-the-cookie', { tokenId: 'app', scopes: ['chat'] });
+    const signed = 'user=%7B%22id%22%3A42%7D&auth_date=1&hash=ab';
+    const page = await tab.open(`${url}/#tgWebAppData=${encodeURIComponent(signed)}&tgWebAppVersion=9.1`);
+    await page.locator('#app').waitFor({ state: 'visible' });
+    expect(asked).toEqual([signed]);
+    expect(new URL(page.url()).hash).not.toContain('tgWebAppData');
+    await page.reload();
+    await page.locator('#app').waitFor({ state: 'visible' });
+    expect(asked).toHaveLength(1);
+  });
+
   it('explains what to do when it has already been used, and then accepts a token', async () => {
     const page = await tab.open(`${fixture.api.url}/#code=used-code`);
     await page.getByText('This link was already used or is too old.').waitFor();

@@ -87,6 +87,20 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     expect(readByModel('when does it sail?')).toContain('Cy');
   });
 
+  it('"Ask about this" takes files with the question', async () => {
+    const { discord } = fixture();
+    const { channel, person } = await room();
+    const target = discord.says(channel, 'Compare the plan with the file.', discord.person('Cy'));
+    const { id } = onMessage(discord, target, 'Ask about this', person);
+    const form = await shown(id);
+    expect(form.modal?.files).toMatchObject({ label: 'Files, if you like', most: 10 });
+    const file = { id: '90001', filename: 'plan.txt', content_type: 'text/plain', size: 4 };
+    fillsIn(discord, form, { question: 'do they match?' }, [
+      { ...file, url: 'https://cdn.example/plan.txt' },
+    ]);
+    await vi.waitFor(() => expect(readByModel('do they match?')).toContain('plan.txt'), WAIT);
+  });
+
   it('"Summarize from here" gives the model what was said from that message on', async () => {
     const { discord } = fixture();
     const { channel, person } = await room();

@@ -115,6 +115,32 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     );
   });
 
+  it('takes no press in a channel unless it is an owner’s, and nothing from a channel without a grant', async () => {
+    const chat = await room();
+    const [ada, bob] = [slack.workspace.person('Ada'), slack.workspace.person('Bob')];
+    fixture().ollama.answer(
+      { toolCalls: [{ name: 'wipe', args: { word: 'the shed' } }] },
+      { when: 'clear the shed' },
+    );
+    const foreign = slack.workspace.channel();
+    slack.says(foreign, `${bot} clear the shed`, bob);
+    slack.says(chat, `${bot} clear the shed`, ada);
+    const asked = await vi.waitFor(() => {
+      const message = slack.visible(chat).find(({ blocks }) => buttonsOf(blocks).length > 0);
+      if (message === undefined) throw new Error('nothing was asked');
+      return message;
+    }, WAIT);
+    for (const person of [bob, ada]) {
+      const press = slack.presses(chat, asked, 'Approve', person);
+      await vi.waitFor(() => expect(slack.answers.has(press)).toBe(true), WAIT);
+    }
+    const refusals = () =>
+      slack.workspace.ephemerals.filter(({ text }) => text.includes('Only an owner of this bot'));
+    await vi.waitFor(() => expect(refusals()).toHaveLength(2), WAIT);
+    expect(ran).not.toContain('wipe the shed');
+    expect(slack.screen(foreign)).toEqual([]);
+  });
+
   it('asks for the reason of a denial in a form, and tells it to the model', async () => {
     const { chat, person } = slack.workspace.dm('Nina');
     await fixture().store.access.addGrant('slack', 'dm', person.id);

@@ -5,7 +5,7 @@ import { h } from '../../dom.ts';
 import { foldedText } from './long-text.ts';
 import { editField, pencil } from './turn-acts.ts';
 import { say } from '../../texts.ts';
-import { messageOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.ts';
 
 /** A question as it is shown: a stored message, or what is known about one that was just sent. */
 export type ShownQuestion = Pick<Message, 'seq' | 'content'> &

@@ -4,7 +4,7 @@ import { closeLine, h } from '../../dom.ts';
 import { exactly, money, number, say } from '../../texts.ts';
 import { timeElement } from '../../times.ts';
 import { promptPart } from './trace-prompt.ts';
-import { messageOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.ts';
 
 /** A small button that opens the trace of a turn: the code that shows turns listens for the event `trace`. */
 export function traceButton(turnId: string) {

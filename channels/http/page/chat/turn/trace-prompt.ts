@@ -2,7 +2,7 @@
 import type { WireTrace as Trace } from '../../../wire.ts';
 import { h } from '../../dom.ts';
 import { number, say } from '../../texts.ts';
-import { messageOf } from '../../failures/in-place.js';
+import { messageOf } from '../../failures/in-place.ts';
 
 type Prompt = NonNullable<Trace['prompt']>;
 

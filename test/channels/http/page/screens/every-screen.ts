@@ -37,10 +37,12 @@ export async function visitEveryScreen(
     await look(`settings/${screen}`);
   }
   await goToScreen(tab.page, 'profiles');
-  await tab.page.getByRole('button', { name: 'Edit: coder' }).click();
-  await tab.page.getByRole('button', { name: 'Save' }).waitFor();
+  await tab.page.getByRole('link', { name: 'Edit: coder' }).click();
+  await tab.page.getByLabel('Temperature').waitFor();
   await look('settings/profiles/coder');
-  await tab.page.getByRole('button', { name: 'Cancel' }).click();
+  await goToScreen(tab.page, 'channels/telegram');
+  await tab.page.getByRole('heading', { name: 'Telegram' }).waitFor();
+  await look('settings/channels/telegram');
 }
 
 type Look = (screen: string) => Promise<void>;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   lineDiff,
   MAX_COMPARED_LINES,
-} from '../../../../../../channels/http/page/chat/approvals/line-diff.js';
+} from '../../../../../../channels/http/page/chat/approvals/line-diff.ts';
 
 const drawn = (before: string, after: string): string[] =>
   lineDiff(before, after).map(({ kind, text }) => `${{ same: ' ', removed: '-', added: '+' }[kind]}${text}`);

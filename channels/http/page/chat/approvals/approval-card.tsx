@@ -1,0 +1,158 @@
+/** One question about a tool call: what would run, with which files, and the buttons that decide it. */
+import { type JSX, render } from 'preact';
+import { useState } from 'preact/hooks';
+import { type Api, ApiError, type Approval, type ApprovalDecision } from '../../api.ts';
+import { messageOf } from '../../failures/in-place.ts';
+import { Time } from '../../parts/time.tsx';
+import { nearTime, say, sayParts } from '../../texts.ts';
+import { CallArguments, visible } from './call-arguments.tsx';
+
+/** The gateway refuses a longer one. */
+const MAX_REASON_CHARS = 500;
+
+/** The reason of a denial, or that an approval holds permanently. */
+interface Detail {
+  reason?: string;
+  always?: boolean;
+}
+
+interface CardProps {
+  api: Api;
+  approval: Approval;
+  mayDecide: boolean;
+  /** Called once it is decided, here or elsewhere, with a note to show, if any. */
+  finish: (note?: string) => Promise<void>;
+}
+
+/** The card of a question, with buttons for those who may decide. */
+export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): JSX.Element {
+  const { id, tool, files, warning, expiresAt, mayAlways } = approval;
+  const [problem, setProblem] = useState('');
+  const [isSending, setSending] = useState(false);
+  const decide = async (decision: ApprovalDecision, detail: Detail = {}): Promise<void> => {
+    let note: string | undefined;
+    setSending(true);
+    try {
+      const { rule } = await api.decideApproval(id, decision, detail);
+      if (detail.always === true && rule !== 'stored') note = say('page.approval.not_kept');
+    } catch (error) {
+      // It was decided elsewhere or has expired: the list shows the outcome.
+      if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
+        setProblem(messageOf(error));
+        setSending(false);
+        return;
+      }
+    }
+    await finish(note);
+  };
+  return (
+    <section data-approval={id} class="approval" aria-label={say('page.approval.of', { tool })}>
+      <p class="approval-title">{sayParts('page.approval.may_i', { tool: <code>{tool}</code> })}</p>
+      <CallArguments args={approval.args} files={files} />
+      {files.map((file, nth) => (
+        <NamedFile key={nth} file={file} />
+      ))}
+      <p>{warning}</p>
+      <div class="approval-foot">
+        {mayDecide ? (
+          <Buttons mayAlways={mayAlways} disabled={isSending} decide={(...made) => void decide(...made)} />
+        ) : (
+          <span>{say('page.approval.not_yours')}</span>
+        )}
+        <span class="quiet">
+          {sayParts('page.approval.until', { time: <Time at={expiresAt} format={nearTime} /> })}
+        </span>
+      </div>
+      <p class="error-text" role="alert">
+        {problem}
+      </p>
+    </section>
+  );
+}
+
+/** The buttons of a question, and the field for the reason of a refusal. */
+function Buttons(props: {
+  mayAlways: boolean;
+  disabled: boolean;
+  decide: (decision: ApprovalDecision, detail?: Detail) => void;
+}): JSX.Element {
+  const { mayAlways, disabled, decide } = props;
+  const [reason, setReason] = useState('');
+  const words = reason.trim();
+  return (
+    <>
+      <button type="button" class="primary" disabled={disabled} onClick={() => decide('approved')}>
+        {say('page.approval.approve')}
+      </button>
+      {mayAlways && (
+        <button
+          type="button"
+          title={say('page.approval.always_hint')}
+          disabled={disabled}
+          onClick={() => decide('approved', { always: true })}
+        >
+          {say('page.approval.always')}
+        </button>
+      )}
+      <button
+        type="button"
+        class="danger"
+        disabled={disabled}
+        onClick={() => decide('denied', words === '' ? {} : { reason: words })}
+      >
+        {say('page.approval.deny')}
+      </button>
+      <input
+        type="text"
+        class="approval-reason"
+        maxLength={MAX_REASON_CHARS}
+        aria-label={say('page.approval.reason')}
+        placeholder={say('page.approval.why_not')}
+        autocomplete="off"
+        value={reason}
+        onInput={({ currentTarget }) => setReason(currentTarget.value)}
+      />
+    </>
+  );
+}
+
+/** The card as an element, for parts of the page that are no components. */
+export function approvalCard(
+  api: Api,
+  approval: Approval,
+  mayDecide: boolean,
+  finish: CardProps['finish'],
+): Element {
+  const place = document.createElement('div');
+  render(<ApprovalCard {...{ api, approval, mayDecide, finish }} />, place);
+  return place;
+}
+
+/** A file that the arguments or another file name, with its content if that is short. */
+function NamedFile({ file }: { file: Approval['files'][number] }): JSX.Element {
+  const name = <code>{visible(file.path)}</code>;
+  const place = file.namedIn === undefined ? undefined : <code>{visible(file.namedIn)}</code>;
+  if ('problem' in file) {
+    const { problem } = file;
+    return (
+      <p>
+        {place === undefined
+          ? sayParts('page.approval.file_unshown', { name, problem })
+          : sayParts('page.approval.file_unshown_in', { place, name, problem })}
+      </p>
+    );
+  }
+  const { bytes, sha256, text } = file;
+  const described = { name, bytes: String(bytes), sha: <code>{sha256}</code> };
+  return (
+    <>
+      <p>
+        {place === undefined
+          ? sayParts('page.approval.file', described)
+          : sayParts('page.approval.file_in', { place, ...described })}
+      </p>
+      {text === undefined && <p>{say('page.approval.file_long')}</p>}
+      {text && <pre tabIndex={0}>{visible(text)}</pre>}
+    </>
+  );
+}

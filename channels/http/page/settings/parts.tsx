@@ -1,0 +1,306 @@
+/** What the screens of the settings are made of: the answers they read, sections, rows, forms, tables. */
+import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { Api } from '../api.ts';
+import { messageOf } from '../failures/in-place.ts';
+import { Time } from '../parts/time.tsx';
+import { dayAndClock, say } from '../texts.ts';
+
+/** What a screen works with. */
+export interface ScreenHost {
+  ask: Api['ask'];
+  /** Shows an error at the edge of the page. */
+  showError: (error: unknown) => void;
+}
+
+export const Host = createContext<ScreenHost | undefined>(undefined);
+
+/** The API and where errors are shown. */
+export function useHost(): ScreenHost {
+  const host = useContext(Host);
+  if (host === undefined) throw new Error('A screen is shown only in the settings.');
+  return host;
+}
+
+/** An answer of the API: undefined until it is there. */
+export interface Answer<Body> {
+  body: Body | undefined;
+  /** Why it could not be read; the last answer stays. */
+  problem: string | undefined;
+  reload: () => Promise<void>;
+  /** Does something, then reads again; an error is shown at the edge of the page. */
+  act: (work: () => Promise<unknown>) => void;
+}
+
+/** Reads a path when the screen opens and when the path changes; every `everyMs` if given. */
+export function useAnswer<Body>(path: string, everyMs?: number): Answer<Body> {
+  const { ask, showError } = useHost();
+  const [state, setState] = useState<Pick<Answer<Body>, 'body' | 'problem'>>({
+    body: undefined,
+    problem: undefined,
+  });
+  const newest = useRef(0);
+  const reload = async (): Promise<void> => {
+    const nth = (newest.current += 1);
+    try {
+      const body = await ask<Body>('GET', path);
+      if (nth === newest.current) setState({ body, problem: undefined });
+    } catch (error) {
+      if (nth === newest.current) setState(({ body }) => ({ body, problem: messageOf(error) }));
+    }
+  };
+  useEffect(() => {
+    void reload();
+    const timer = everyMs && setInterval(() => document.hidden || void reload(), everyMs);
+    return () => {
+      newest.current += 1;
+      clearInterval(timer);
+    };
+  }, [path, everyMs]);
+  const act = (work: () => Promise<unknown>): void =>
+    void work()
+      .catch(showError)
+      .then(() => reload());
+  return { ...state, reload, act };
+}
+
+/** In place of an answer that is not there yet. */
+export function Loading({ of: { problem, reload } }: { of: Answer<unknown> }): JSX.Element {
+  if (problem === undefined) return <p class="quiet settings-loading">{say('page.set.loading')}</p>;
+  return (
+    <div class="settings-section" role="alert">
+      <p class="error-text">{problem}</p>
+      <button type="button" onClick={() => void reload()}>
+        {say('page.set.try_again')}
+      </button>
+    </div>
+  );
+}
+
+/** A part of a screen under a title, with a sentence about it. */
+export function Section(props: {
+  title: string;
+  about?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <section class="settings-section">
+      <h2>{props.title}</h2>
+      {props.about && <p class="quiet">{props.about}</p>}
+      {props.children}
+    </section>
+  );
+}
+
+/** Rows; or, without any, what would be here. */
+export function Rows({
+  children,
+  empty,
+}: {
+  children: ComponentChildren[];
+  empty: ComponentChildren;
+}): JSX.Element {
+  return children.length === 0 ? (
+    <p class="settings-empty">{empty}</p>
+  ) : (
+    <ul class="settings-rows">{children}</ul>
+  );
+}
+
+/** How well something works; `off` is no fault. */
+export type Mood = 'ok' | 'busy' | 'warning' | 'error' | 'off';
+
+/** A row: what it is about, more about it, and what can be done with it. */
+export function Row(props: {
+  title: string;
+  mood?: Mood;
+  about: ComponentChildren;
+  more?: ComponentChildren;
+  children?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <li class="settings-row">
+      <span class={`settings-row-title${props.mood === undefined ? '' : ` dot ${props.mood}`}`} dir="auto">
+        {props.title}
+      </span>
+      <span class="quiet settings-row-about" dir="auto">
+        {props.about}
+      </span>
+      <span class="settings-row-buttons">{props.children}</span>
+      {props.more}
+    </li>
+  );
+}
+
+/** A button; `of` is what it acts on, for people who hear the page. */
+export function Act(props: { label: string; of: string; press: () => void; danger?: boolean }): JSX.Element {
+  return (
+    <button
+      type="button"
+      class={props.danger ? 'danger' : undefined}
+      aria-label={`${props.label}: ${props.of}`}
+      onClick={props.press}
+    >
+      {props.label}
+    </button>
+  );
+}
+
+/** A control under its label. */
+export function Field({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <label class="settings-field">
+      <span>{label}</span>
+      {children}
+    </label>
+  );
+}
+
+/** A list to choose from; labels by value. */
+export function Choice(props: {
+  name?: string;
+  options: Readonly<Record<string, string>>;
+  value?: string;
+  change?: (value: string) => void;
+  attributes?: Readonly<Record<string, string | true | undefined>>;
+}): JSX.Element {
+  return (
+    <select
+      {...props.attributes}
+      name={props.name}
+      value={props.value}
+      onChange={({ currentTarget }) => props.change?.(currentTarget.value)}
+    >
+      {Object.entries(props.options).map(([value, label]) => (
+        <option key={value} value={value} selected={value === props.value}>
+          {label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** One of a few, side by side. */
+export function Chips(props: {
+  label: string;
+  options: Readonly<Record<string, string>>;
+  value: string;
+  change: (value: string) => void;
+}): JSX.Element {
+  return (
+    <div class="chips" role="group" aria-label={props.label}>
+      {Object.entries(props.options).map(([value, label]) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={value === props.value}
+          onClick={() => props.change(value)}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/**
+ * A form whose button does the work with what its named controls hold. It is emptied when that succeeds; otherwise it says
+ * why, and what was typed stays.
+ */
+export function Form(props: {
+  label: string;
+  submit: (read: (name: string) => string, data: FormData) => Promise<unknown>;
+  children: ComponentChildren;
+}): JSX.Element {
+  const [problem, setProblem] = useState('');
+  const submit = async (element: HTMLFormElement): Promise<void> => {
+    setProblem('');
+    const data = new FormData(element);
+    try {
+      await props.submit((name) => textOf(data.get(name)), data);
+      element.reset();
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  return (
+    <form
+      class="settings-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit(event.currentTarget);
+      }}
+    >
+      {props.children}
+      <button type="submit" class="primary">
+        {props.label}
+      </button>
+      <p class="error-text" role="alert">
+        {problem}
+      </p>
+    </form>
+  );
+}
+
+function textOf(entry: FormDataEntryValue | null): string {
+  return typeof entry === 'string' ? entry.trim() : '';
+}
+
+/** A table that can be scrolled sideways. */
+export function Table(props: { caption: string; heads: string[]; rows: ComponentChildren[][] }): JSX.Element {
+  return (
+    <div class="settings-table" tabIndex={0} role="region" aria-label={props.caption}>
+      <table>
+        <thead>
+          <tr>
+            {props.heads.map((head, nth) => (
+              <th key={nth} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {props.rows.map((cells, nth) => (
+            <tr key={nth}>
+              {cells.map((cell, at) => (
+                <td key={at}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A moment with day and time; a dash without one. */
+export function Moment({
+  at,
+  as = dayAndClock,
+}: {
+  at: string | number | null | undefined;
+  as?: typeof dayAndClock;
+}): JSX.Element {
+  return at === null || at === undefined ? <>–</> : <Time at={at} format={as} />;
+}
+
+/** A button that copies a text and says so. */
+export function Copy({ text, label }: { text: string; label: string }): JSX.Element {
+  const [word, setWord] = useState(say('page.copy'));
+  const copy = (): void =>
+    void navigator.clipboard.writeText(text).then(
+      () => setWord(say('page.copied')),
+      () => setWord(say('page.copy.refused')),
+    );
+  return (
+    <button type="button" class="copy" aria-label={label} onClick={copy}>
+      {word}
+    </button>
+  );
+}
+
+/** A text, with what is between backticks as code. */
+export function WithCode({ text }: { text: string }): JSX.Element {
+  return <>{text.split('`').map((part, nth) => (nth % 2 === 0 ? part : <code key={nth}>{part}</code>))}</>;
+}

@@ -1,0 +1,163 @@
+/** The screen about usage: tokens by day, model, person or channel, as a chart next to the table of the same numbers. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { UsageReport } from '../../../../src/protocol/agent/usage.ts';
+import { money, number, say } from '../texts.ts';
+import { Chips, Loading, Section, Table, useAnswer } from './parts.tsx';
+
+const BY = {
+  day: say('page.set.by_day'),
+  model: say('page.set.by_model'),
+  user: say('page.set.by_user'),
+  channel: say('page.set.by_channel'),
+  session: say('page.set.by_session'),
+  purpose: say('page.set.by_purpose'),
+};
+const DAYS = {
+  7: say('page.set.days', { count: 7 }),
+  30: say('page.set.days', { count: 30 }),
+  90: say('page.set.days', { count: 90 }),
+  365: say('page.set.year'),
+};
+const DAY_MS = 86_400_000;
+/** Columns of the chart; older ones are in the table. */
+const MAX_BARS = 90;
+/** Size of the chart in its own units, which the page scales. */
+const [WIDTH, HEIGHT] = [600, 160];
+
+type Group = UsageReport['groups'][number];
+
+export function Usage(): JSX.Element {
+  const [by, setBy] = useState('day');
+  const [days, setDays] = useState('30');
+  const [from, setFrom] = useState(() => since('30'));
+  const answer = useAnswer<UsageReport>(`/v1/usage?by=${by}&from=${encodeURIComponent(from)}`);
+  if (answer.body === undefined) return <Loading of={answer} />;
+  const { groups, more, total } = answer.body;
+  return (
+    <>
+      <Section title={say('page.set.usage')}>
+        <div class="settings-form">
+          <Chips label={say('page.set.by')} options={BY} value={by} change={setBy} />
+          <Chips
+            label={say('page.set.of_last')}
+            options={DAYS}
+            value={days}
+            change={(next) => {
+              setDays(next);
+              setFrom(since(next));
+            }}
+          />
+        </div>
+        <p class="usage-sum">
+          {say('page.set.usage_sum', {
+            tokens: number(tokens(total)),
+            answers: number(total.answers),
+          })}
+          {total.cost !== undefined && ` · ${say('page.set.cost')}: ${money(total.cost)}`}
+        </p>
+        {groups.length === 0 ? (
+          <p class="settings-empty">{say('page.set.usage_none')}</p>
+        ) : (
+          <Chart groups={groups.slice(-MAX_BARS)} />
+        )}
+      </Section>
+      <Section title={say('page.markdown.table')}>
+        <Numbers groups={groups} name={BY[isBy(by) ? by : 'day']} />
+        {more && <p class="quiet">{say('page.set.usage_more')}</p>}
+      </Section>
+    </>
+  );
+}
+
+function since(days: string): string {
+  return new Date(Date.now() - Number(days) * DAY_MS).toISOString();
+}
+
+function isBy(by: string): by is keyof typeof BY {
+  return by in BY;
+}
+
+/** A column for each group: input tokens below, output tokens above. */
+function Chart({ groups }: { groups: readonly Group[] }): JSX.Element {
+  const most = Math.max(1, ...groups.map(tokens));
+  const step = WIDTH / groups.length;
+  const width = Math.min(48, step * 0.75);
+  return (
+    <svg
+      class="usage-chart"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT + 20}`}
+      role="img"
+      aria-label={say('page.set.usage_chart', { most: number(most) })}
+    >
+      {[0, 0.5, 1].map((part) => (
+        <g key={part}>
+          <line class="usage-grid" x1={0} x2={WIDTH} y1={HEIGHT * (1 - part)} y2={HEIGHT * (1 - part)} />
+          {part > 0 && (
+            <text class="usage-label" x={2} y={HEIGHT * (1 - part) + 12}>
+              {number(Math.round(most * part), { notation: 'compact' })}
+            </text>
+          )}
+        </g>
+      ))}
+      {groups.map((group, nth) => {
+        const [input, output] = [group.promptTokens, group.completionTokens].map(
+          (count) => (HEIGHT * count) / most,
+        );
+        const x = nth * step + (step - width) / 2;
+        const name = group.key || say('page.set.none');
+        return (
+          <g key={name} class="usage-bar">
+            <title>{`${name}: ${number(tokens(group))}`}</title>
+            <rect class="usage-input" x={x} width={width} y={HEIGHT - (input ?? 0)} height={input} />
+            <rect
+              class="usage-output"
+              x={x}
+              width={width}
+              y={HEIGHT - (input ?? 0) - (output ?? 0)}
+              height={output}
+            />
+            {(nth === 0 || nth === groups.length - 1) && (
+              <text
+                class="usage-label"
+                x={nth === 0 ? 0 : WIDTH}
+                y={HEIGHT + 16}
+                text-anchor={nth === 0 ? 'start' : 'end'}
+              >
+                {name}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+function Numbers({ groups, name }: { groups: readonly Group[]; name: string }): JSX.Element {
+  const priced = groups.some(({ cost }) => cost !== undefined);
+  const heads = [
+    name,
+    say('page.set.read'),
+    say('page.set.written'),
+    say('page.set.answers'),
+    say('page.set.model_time'),
+    ...(priced ? [say('page.set.cost')] : []),
+  ];
+  const rows = groups.map((group) => [
+    group.key || say('page.set.none'),
+    number(group.promptTokens),
+    number(group.completionTokens),
+    number(group.answers),
+    `${number(Math.round(group.modelMs / 1_000))} s`,
+    ...(priced ? [group.cost === undefined ? '' : money(group.cost)] : []),
+  ]);
+  return <Table caption={say('page.set.usage_numbers')} heads={heads} rows={rows} />;
+}
+
+function tokens({
+  promptTokens,
+  completionTokens,
+}: Pick<Group, 'promptTokens' | 'completionTokens'>): number {
+  return promptTokens + completionTokens;
+}

@@ -1,0 +1,1 @@
+ALTER TABLE "observed" ADD COLUMN "sender_id" text DEFAULT '' NOT NULL;
