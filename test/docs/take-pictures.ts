@@ -56,7 +56,7 @@ async function takePage(browser: Browser, { url }: Gateway): Promise<void> {
   await page.setViewportSize({ width: 1_000, height: 900 });
   await write(page, GOAL);
   await page.locator('.turn-foot time').waitFor({ timeout: 60_000 });
-  await page.getByRole('region', { name: 'Plan' }).scrollIntoViewIfNeeded();
+  await page.getByRole('group', { name: /^Plan/ }).scrollIntoViewIfNeeded();
   await save(page, 'plan');
 }
 

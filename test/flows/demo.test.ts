@@ -139,7 +139,7 @@ describe('the demo', () => {
   };
 
   describePage('on the page', (tab) => {
-    const panel = () => tab.page.getByRole('region', { name: 'Plan' });
+    const panel = () => tab.page.getByRole('group', { name: /^Plan/ });
 
     it('shows the plan with the inserted step, the reason, and the corrections left (S-13, S-22)', async () => {
       const page = await tab.open(fixture.gateway.url, { token: OWNER });

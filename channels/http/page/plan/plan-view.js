@@ -46,7 +46,13 @@ export class PlanView {
   #editor;
   /** @type {import('../../../../src/protocol/isomorphic/plan-reducer.js').PlanEventView | undefined} */
   #view;
-  element = h('section', { class: 'plan', 'aria-label': say('page.plan'), tabindex: '-1', hidden: true });
+  element = h('section', {
+    class: 'plan',
+    role: 'group',
+    'aria-label': say('page.plan'),
+    tabindex: '-1',
+    hidden: true,
+  });
   /** Number of events that have changed it. */
   eventCount = 0;
 
@@ -161,6 +167,8 @@ export class PlanView {
     const settledCount = plan.steps.filter(isSettledStep).length;
     changeText(this.#count, say('page.plan.count', { done: settledCount, all: plan.steps.length }));
     changeText(this.#goal, plan.goal);
+    // A chat may have several plans: each has a name of its own.
+    this.element.setAttribute('aria-label', `${say('page.plan')}: ${plan.goal}`);
     this.#progress.max = Math.max(1, plan.steps.length);
     this.#progress.value = settledCount;
     this.#rows.show(plan.steps, {

@@ -78,7 +78,7 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     await tool.getByText('Argumente').waitFor();
     await tool.getByText('Ergebnis').waitFor();
     turn.follow({ ...plan(3, { mode: 'agentic' }), state: 'stored' });
-    const panel = tab.page.getByRole('region', { name: 'Plan' });
+    const panel = tab.page.getByRole('group', { name: /^Plan/ });
     await panel.getByText('nicht begonnen').waitFor();
     await expect
       .poll(() => panel.locator('.plan-buttons').getByRole('button').allInnerTexts(), WAIT)

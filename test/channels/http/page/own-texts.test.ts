@@ -7,7 +7,7 @@ import { readSources } from '../../../architecture/imports.ts';
 /** Attributes that people read or hear. */
 const SAYING = new Set(['aria-label', 'title', 'placeholder', 'alt']);
 /** A word of at least two letters; units, `/link` and the name of the product do not count. */
-const WORD = /(?<![\w/.])(?!(?:kB|MB|ms|min|Parley)\b)[A-Za-z]{2,}/;
+const WORD = /(?<![\w/.])(?!(?:kB|MB|ms|min|Parley|config\.json)\b)[A-Za-z]{2,}/;
 
 /** Literals that an expression shows unchanged: not what is passed to a function. */
 function literalsIn(node: Node | null | undefined): string[] {

@@ -249,7 +249,7 @@ describePageOnFakeGateway('the page, over time', (tab, fixture) => {
     fixture.api.gateway.commit('http:trip', 't1', 'assistant', 'All done.', false);
     await fixture.open();
     await tab.page.getByRole('navigation').getByText('plan my trip').click();
-    const plan = tab.page.getByRole('region', { name: 'Plan' });
+    const plan = tab.page.getByRole('group', { name: /^Plan/ });
     await plan.getByText('Pack').waitFor();
     await expect.poll(() => tab.page.locator('.answer').innerText(), WAIT).toBe('All done.');
   });

@@ -29,7 +29,7 @@ function approval(turn: FakeTurn, of: Plan, wait: PlanWait['wait']): ApprovalRec
 describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
   beforeEach(() => fixture.open());
 
-  const panel = () => tab.page.getByRole('region', { name: 'Plan' });
+  const panel = () => tab.page.getByRole('group', { name: /^Plan/ });
   const button = (name: string) => panel().getByRole('button', { name, exact: true });
   const offered = (): Promise<string[]> => panel().getByRole('button').allInnerTexts();
   const offers = (...names: string[]): Promise<void> =>

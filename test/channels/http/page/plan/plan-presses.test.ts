@@ -12,7 +12,7 @@ describePage("the buttons of a plan's panel", (tab) => {
   });
   afterAll(() => gateway.close());
 
-  const panel = () => tab.page.getByRole('region', { name: 'Plan' });
+  const panel = () => tab.page.getByRole('group', { name: /^Plan/ });
   const press = (name: string): Promise<void> => panel().getByRole('button', { name, exact: true }).click();
   const reads = (text: string): Promise<void> => panel().getByText(text).first().waitFor();
   const statuses = ({ steps }: Plan): string[] => steps.map(({ status }) => status);

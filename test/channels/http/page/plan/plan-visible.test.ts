@@ -16,7 +16,7 @@ describePageOnFakeGateway('a plan that runs', (tab, fixture) => {
       await fixture.open(screen);
       const turn = await fixture.ask('plan it');
       turn.follow(withStatus(plan(8, { mode }), 0, 'running'));
-      await tab.page.getByRole('region', { name: 'Plan', exact: true }).waitFor();
+      await tab.page.getByRole('group', { name: /^Plan/ }).waitFor();
       const line = tab.page.getByRole('region', { name: 'The running plan' });
       expect(await line.isVisible()).toBe(false);
       const pause = line.getByRole('button', { name });

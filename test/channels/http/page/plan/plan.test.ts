@@ -23,7 +23,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
   it('shows a plan as a card whose steps progress live (N-26, S-39, S-41)', async () => {
     const turn = await fixture.ask('Plan a long weekend in Lisbon for two, please.');
     turn.follow(TRIP);
-    const card = tab.page.getByRole('region', { name: 'Plan' });
+    const card = tab.page.getByRole('group', { name: /^Plan/ });
     await card.getByText('A long weekend in Lisbon').waitFor();
     expect(await marks()).toEqual(['to do', 'to do', 'to do', 'to do']);
     let now = withStatus(withStatus(TRIP, 0, 'done'), 1, 'running');
@@ -100,7 +100,7 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     turn.store({ ...withStatus(withStatus(TRIP, 0, 'done'), 1, 'failed', 3), state: 'cancelled' });
     turn.end();
     await tab.page.reload();
-    const card = tab.page.getByRole('region', { name: 'Plan' });
+    const card = tab.page.getByRole('group', { name: /^Plan/ });
     await card.getByText('cancelled').waitFor();
     expect(await marks()).toEqual(['done', 'failed', 'to do', 'to do']);
     await card.getByText('attempt 3').waitFor();

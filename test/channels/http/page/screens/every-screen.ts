@@ -80,7 +80,7 @@ async function visitChat({ page }: Tab, ollama: GatewayFixture['ollama'], look: 
   await look('chat');
   await page.getByRole('button', { name: 'Trace: what happened in this turn' }).last().click();
   await page.locator('dialog.trace[open]').getByRole('button').last().waitFor();
-  await look('trace');
+  await look('Trace: what happened in this turn');
   await page.keyboard.press('Escape');
   await chooseFromChat(page, 'Files');
   await page.locator('dialog.details[open]').getByRole('button').last().waitFor();
