@@ -306,6 +306,7 @@ class Modules extends Foundations {
   );
   readonly ownTools = tools.createTools(
     {
+      ...this.store,
       egress: security.createEgress({
         allow: this.options.reachable ?? [],
         ports: () => this.now().tools.ports,
@@ -314,8 +315,6 @@ class Modules extends Foundations {
       search: () => this.search.current(),
       sandbox: () => (this.now().tools.exec ? this.sandbox : undefined),
       memories: this.memory.memories,
-      todos: this.store.todos,
-      scratchpad: this.store.scratchpad,
       profiles: {
         profiles: () => this.profiles.list(),
         isOwner: (userId) => this.accessPolicy.isOwner(userId),
@@ -326,11 +325,10 @@ class Modules extends Foundations {
       post: this.post,
       findChat: intake.createFindChat({
         ...this.store,
-        ledger: this.ledger,
+        ...this.common,
         creatorAccess: this.creatorAccess,
         labelOf: this.networks.labelOf,
       }),
-      chatSettings: this.store.chatSettings,
       keepFile: (folder, file) => this.outgoing.keep(folder, file),
       documentText: this.media.documentText,
     },

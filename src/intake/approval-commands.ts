@@ -116,8 +116,8 @@ async function approve(approvals: Approvals, call: CommandCall): Promise<string>
   const match = GIVEN_ID.exec(call.args);
   const change = call.args.slice(match?.[0].length ?? 0);
   const isChange = change.startsWith('{');
-  const given = match?.[1] ?? (isChange || call.args === '' ? undefined : call.args);
-  const id = given ?? (await waitingId(approvals, call));
+  const named = match?.[1] ?? (isChange || call.args === '' ? undefined : call.args);
+  const id = named ?? (await waitingId(approvals, call));
   if (id === undefined) return call.say('decided.nothing');
   if (isChange) return await approveChanged(approvals, id, deciderOf(call), change, call.say);
   return describeDecided(await approvals.decide(id, 'approved', deciderOf(call)), call.say);

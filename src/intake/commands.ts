@@ -139,7 +139,7 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
   const { ledger, models, status, store } = context;
   const { session, say } = call;
   const reader = readerOf(call);
-  const [record, queue, agents, pending, asked] = await Promise.all([
+  const [record, queue, agents, pending, questions] = await Promise.all([
     ledger.session(session),
     ledger.queue(session),
     store.subagents.working(session),
@@ -162,7 +162,7 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
     say('status.messages', { messages: record?.messageCount ?? 0 }),
     ...(taints(sources) ? [say('status.sources', { sources: describeSources(sources, say) })] : []),
     ...pending.map((request) => waitLine(request, say)),
-    ...asked.map((one) => askedLine(one, say)),
+    ...questions.map((one) => askedLine(one, say)),
     ...agents.map((agent) => agentLine(agent, say)),
     ...status.mcp().flatMap((server) => serverLines(server, reader, say)),
     ...(status.profileErrors().length === 0 ? [] : [say('status.profile_errors')]),

@@ -109,7 +109,6 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
       replyTo: repliedTo(message)?.message_id,
       quoted: quotedOf(repliedTo(message), message.quote, message.external_reply, bot.id, from.id),
       place,
-      ...(chat.title !== undefined && { chatName: chat.title }),
       ...(origin && { forwarded: true, forwardedFrom: origin.author }),
       mentioned: place === 'private' || isCalled || isNamed(message, text, entities, bot),
       ...(hiddenId === undefined ? { messageId: message.message_id } : { hiddenId: String(hiddenId) }),
@@ -286,11 +285,13 @@ function fromDraftStop(id: string, { chat, message_thread_id: threadId }: Telegr
  */
 function writerOf(message: TelegramMessage, from: TelegramPress['from']) {
   const { chat, author_signature: title } = message;
-  if (isAnonymousAdmin(message)) return { senderId: chat.id, senderName: title ?? chat.title };
+  if (isAnonymousAdmin(message))
+    return { senderId: chat.id, senderName: title ?? chat.title, chatName: chat.title };
   return {
     senderId: from.id,
     ...(from.is_bot && { fromBot: true as const }),
     senderName: nameOf(from),
+    ...(chat.title !== undefined && { chatName: chat.title }),
     language: from.language_code,
   };
 }

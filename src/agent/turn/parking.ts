@@ -60,8 +60,8 @@ async function parkForPerson(
   const language = await languages.languageOf(question?.userId ?? '');
   const say = languages.say(recipientOf(question?.address ?? '', language));
   const detail = { ...subject, language };
-  const asked = personQuestionFor(id, detail, expiresInMs, say);
-  await lanes.park(turn.fence, { id, turnId: turn.turnId, detail, expiresInMs, questions: asked });
+  const questions = personQuestionFor(id, detail, expiresInMs, say);
+  await lanes.park(turn.fence, { id, turnId: turn.turnId, detail, expiresInMs, questions });
   const text = turn.say('ask.waits', {
     who: question?.label ?? '',
     count: Math.round(expiresInMs / 60_000),

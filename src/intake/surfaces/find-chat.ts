@@ -126,7 +126,7 @@ export function createNoteContact(
   contacts: ContactStore,
   monotonicNow: () => number,
 ): (message: InboundMessage) => Promise<void> {
-  const noted = new TtlCache<string>(NOTED_MS, MAX_NOTED, monotonicNow);
+  const contactCache = new TtlCache<string>(NOTED_MS, MAX_NOTED, monotonicNow);
   return async (message) => {
     const { channel, chatId, place, isGuest, senderName, chatName } = message;
     if (channel === 'http' || channel === 'system' || isGuest === true) return;
@@ -135,9 +135,9 @@ export function createNoteContact(
         ? { address: addressOf(message), place, userId: userIdOf(message), name: senderName }
         : { address: addressOf({ channel, chatId }), place, name: chatName };
     const [key, value] = [addressOf({ channel, chatId }), JSON.stringify(contact)];
-    if (noted.get(key) === value) return;
+    if (contactCache.get(key) === value) return;
     await contacts.noteContact(contact);
-    noted.set(key, value);
+    contactCache.set(key, value);
   };
 }
 
