@@ -94,7 +94,7 @@ const NIGHTLY = existingTests([
   'flows/media/files-killed.test.ts',
   'flows/media/speech-killed.test.ts',
   'flows/operator/backup.test.ts',
-  'flows/operator/settings-axe.test.ts',
+  'flows/operator/settings/axe.test.ts',
   'flows/operator/start.test.ts',
   'flows/operator/webhooks-killed.test.ts',
   'flows/plans/plan-first-killed.test.ts',

@@ -7,7 +7,7 @@ import { fileSchemaFor } from '../../../src/config-schema.ts';
 import { descriptionsOf, jsonSchema } from '../../../src/settings/index.ts';
 import { objections } from '../../channels/http/page/browser/axe.ts';
 import { describePage, type OpenOptions, PHONE } from '../../channels/http/page/browser/describe-page.ts';
-import { goToScreen, openFurnishedGateway } from '../operator/settings-setup.ts';
+import { goToScreen, openFurnishedGateway } from '../operator/settings/setup.ts';
 import { type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 /** The screens with settings of `config.json`. */

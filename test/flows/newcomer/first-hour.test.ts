@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { goToScreen } from '../operator/settings-setup.ts';
+import { goToScreen } from '../operator/settings/setup.ts';
 import { type GatewayFixture, openGatewayFixture, OWNER } from '../setup.ts';
 import { write } from '../../channels/http/page/browser/browser.ts';
 import { describePage, PHONE } from '../../channels/http/page/browser/describe-page.ts';

@@ -7,7 +7,7 @@ import { scheduleCommand } from '../../../src/commands/schedule.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { describePage } from '../../channels/http/page/browser/describe-page.ts';
 import { describeGateway, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
-import { goToScreen } from './settings-setup.ts';
+import { goToScreen } from './settings/setup.ts';
 
 interface Run {
   dueAt: string;

@@ -1,6 +1,6 @@
 /** A gateway with something on every screen of the page, and a walk over all of them: chat, plan, question, lists, dialogs, settings. */
 import { riskyTools } from '../../../../fakes/agent/risky-tools.ts';
-import { goToScreen, openFurnishedGateway, SCREENS } from '../../../../flows/operator/settings-setup.ts';
+import { goToScreen, openFurnishedGateway, SCREENS } from '../../../../flows/operator/settings/setup.ts';
 import { type GatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import type { Page } from 'playwright-core';
 import { chooseFromChat } from '../browser/browser.ts';

@@ -1,7 +1,7 @@
 /** Places on the page that only a look at it shows: what stands in one line with what, and what is cut off. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Locator } from 'playwright-core';
-import { goToScreen, openFurnishedGateway } from '../../../../flows/operator/settings-setup.ts';
+import { goToScreen, openFurnishedGateway } from '../../../../flows/operator/settings/setup.ts';
 import { type GatewayFixture, OWNER } from '../../../../flows/setup.ts';
 import { chooseFromAccount, write } from '../browser/browser.ts';
 import { describePage, type OpenOptions, PHONE } from '../browser/describe-page.ts';

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { type FixtureOptions, type GatewayFixture, openGatewayFixture } from '../setup.ts';
+import { type FixtureOptions, type GatewayFixture, openGatewayFixture } from '../../setup.ts';
 
 /** All screens, by their addresses; those of single channels and profiles are below theirs. */
 export const SCREENS = [

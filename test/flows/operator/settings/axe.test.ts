@@ -1,9 +1,9 @@
 /** Every screen of the settings under axe, with content on it: nothing critical and nothing serious. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { objections } from '../../channels/http/page/browser/axe.ts';
-import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { type GatewayFixture, OWNER } from '../setup.ts';
-import { goToScreen, openFurnishedGateway, SCREENS } from './settings-setup.ts';
+import { objections } from '../../../channels/http/page/browser/axe.ts';
+import { describePage } from '../../../channels/http/page/browser/describe-page.ts';
+import { type GatewayFixture, OWNER } from '../../setup.ts';
+import { goToScreen, openFurnishedGateway, SCREENS } from './setup.ts';
 
 describePage('the settings under axe', (tab) => {
   let fixture: GatewayFixture;

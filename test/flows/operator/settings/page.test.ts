@@ -1,11 +1,11 @@
 /** The settings on the page of a whole gateway: every screen read and used, in a browser, on a wide screen and on a phone. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { hashSecret } from '../../../src/security/token-lookup.ts';
-import { chooseFromAccount } from '../../channels/http/page/browser/browser.ts';
-import { describePage, PHONE } from '../../channels/http/page/browser/describe-page.ts';
-import { type GatewayFixture, OWNER } from '../setup.ts';
-import { goToScreen, openFurnishedGateway, SCREENS } from './settings-setup.ts';
+import { hashSecret } from '../../../../src/security/token-lookup.ts';
+import { chooseFromAccount } from '../../../channels/http/page/browser/browser.ts';
+import { describePage, PHONE } from '../../../channels/http/page/browser/describe-page.ts';
+import { type GatewayFixture, OWNER } from '../../setup.ts';
+import { goToScreen, openFurnishedGateway, SCREENS } from './setup.ts';
 
 describePage('the settings of a gateway', (tab) => {
   let fixture: GatewayFixture;

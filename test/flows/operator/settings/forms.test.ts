@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { type GatewayFixture, OWNER, WAIT } from '../setup.ts';
-import { goToScreen, openFurnishedGateway } from './settings-setup.ts';
+import { describePage } from '../../../channels/http/page/browser/describe-page.ts';
+import { type GatewayFixture, OWNER, WAIT } from '../../setup.ts';
+import { goToScreen, openFurnishedGateway } from './setup.ts';
 
 describePage('the forms of the settings', (tab) => {
   let fixture: GatewayFixture;

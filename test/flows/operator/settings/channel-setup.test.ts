@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { FAKE_TOKEN, FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import { describeGateway, type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
+import { FAKE_TOKEN, FakeTelegram } from '../../../fakes/telegram/telegram.ts';
+import { describeGateway, type GatewayFixture, openGatewayFixture, WAIT } from '../../setup.ts';
 
 const setUp = async (fixture: GatewayFixture, channel: string, variables: Record<string, string>) => {
   const answer = await fixture.call(`/v1/channels/${channel}`, { json: { variables } });

@@ -1,10 +1,10 @@
 /** Signed-in browsers, as an owner sees them in the settings and signs them out. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { signInLink } from '../../../src/security/index.ts';
-import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
-import { pageSession } from '../page-session.ts';
-import { goToScreen } from './settings-setup.ts';
+import { signInLink } from '../../../../src/security/index.ts';
+import { describePage } from '../../../channels/http/page/browser/describe-page.ts';
+import { type GatewayFixture, openGatewayFixture, WAIT } from '../../setup.ts';
+import { pageSession } from '../../page-session.ts';
+import { goToScreen } from './setup.ts';
 
 const PHONE_AGENT = 'Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0';
 const LAPTOP_AGENT = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 14_0) AppleWebKit/605 Version/18 Safari/605';
@@ -69,7 +69,7 @@ describePage('the sign-ins in the settings', (tab) => {
   });
 
   it('show a token without admin only its own', async () => {
-    const { hashSecret } = await import('../../../src/security/token-lookup.ts');
+    const { hashSecret } = await import('../../../../src/security/token-lookup.ts');
     const mine = await fixture.store.access.putToken({
       hash: hashSecret('small'),
       name: 'small',

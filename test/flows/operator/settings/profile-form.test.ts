@@ -2,10 +2,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { objections } from '../../channels/http/page/browser/axe.ts';
-import { describePage } from '../../channels/http/page/browser/describe-page.ts';
-import { type CallInit, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../setup.ts';
-import { goToScreen } from './settings-setup.ts';
+import { objections } from '../../../channels/http/page/browser/axe.ts';
+import { describePage } from '../../../channels/http/page/browser/describe-page.ts';
+import { type CallInit, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../../setup.ts';
+import { goToScreen } from './setup.ts';
 
 let fixture: GatewayFixture;
 beforeAll(async () => void (fixture = await openGatewayFixture()));
