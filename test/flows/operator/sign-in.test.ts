@@ -137,7 +137,7 @@ describeGateway('signing in with a link', {}, (fixture) => {
   });
 
   it('ends with admin rights after three days without use, which each use extends, and otherwise after thirty', async () => {
-    const { sql, store, call } = fixture();
+    const { sql, store } = fixture();
     const forToken = async (tokenId?: string) => {
       const to = { url: fixture().gateway.url, tokenId };
       const link = (await signInLink(store.access, store.signIns, to)) ?? '';
@@ -149,7 +149,9 @@ describeGateway('signing in with a link', {}, (fixture) => {
       update sign_in set created_at = now() - ${ADMIN_SIGN_IN_MS + beyondMs}::float8 * interval '1 millisecond'
       where kind = 'session'`;
     const newestEnds = async () => {
-      const { signIns } = (await (await call('/v1/sign-ins')).json()) as { signIns: { expiresAt: string }[] };
+      const { signIns } = (await (await fixture().call('/v1/sign-ins')).json()) as {
+        signIns: { expiresAt: string }[];
+      };
       return signIns.map(({ expiresAt }) => new Date(expiresAt).getTime());
     };
     await idle(-60_000);
