@@ -18,7 +18,7 @@ export const Host = createContext<ScreenHost | undefined>(undefined);
 /** The API and where errors are shown. */
 export function useHost(): ScreenHost {
   const host = useContext(Host);
-  if (host === undefined) throw new Error('A screen is shown only in the settings.');
+  if (host === undefined) throw new Error('not in the settings');
   return host;
 }
 
