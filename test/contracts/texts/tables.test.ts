@@ -158,7 +158,6 @@ const ALLOWED = [
   'channels/http/page/dom.ts: `The page has no',
   "channels/http/page/shell/keys.tsx: 'Shift + Enter'",
   "channels/http/page/settings/sign-ins.tsx: 'Mac OS X'",
-  "channels/http/page/settings/parts.tsx: 'A screen is shown only",
   "channels/http/page/requests.ts: 'No longer wanted.",
   'channels/discord/interactions/endpoint.ts',
   "src/intake/api/new-session.ts: 'A new session has no model to take back",

@@ -27,7 +27,7 @@ export interface Change {
 }
 
 /** Settings under one title. */
-export type Part = readonly [title: string, settings: readonly Setting[]];
+export type Part = readonly [title: string, settings: readonly Setting[], about?: string];
 
 /** `config.json`, and what notes that saved fields wait for a restart. */
 export const ConfigAnswer = createContext<
@@ -46,6 +46,7 @@ export function ConfigForm(props: {
   const parts = props.parts.map(([title, paths]): Part => [
     title,
     paths.flatMap((path) => settingsIn(body, path.split('.'))),
+    paths.map((path) => groupDescription(body.schema, path)).join(' '),
   ]);
   const save = async (changes: Change[]): Promise<string> => {
     try {
@@ -71,6 +72,12 @@ export function ConfigForm(props: {
       save={save}
     />
   );
+}
+
+/** What the file says of a group of settings as a whole; '' for a single one, whose field says it. */
+function groupDescription({ properties }: Schema, path: string): string {
+  const group = properties?.[path];
+  return group?.properties === undefined ? '' : (group.description ?? '');
 }
 
 interface FormProps {
@@ -157,8 +164,8 @@ export function SettingsForm(props: FormProps): JSX.Element {
       <p id="settings-refused" class="error-text settings-errors" role="alert" tabIndex={-1}>
         {general}
       </p>
-      {props.parts.map(([title, inPart]) => (
-        <Section key={title} title={title}>
+      {props.parts.map(([title, inPart, about = '']) => (
+        <Section key={title} title={title} about={about.trim() && <WithCode text={about} />}>
           {inPart.map((setting) => (
             <SettingField
               key={setting.name}

@@ -18,7 +18,7 @@ export const Host = createContext<ScreenHost | undefined>(undefined);
 /** The API and where errors are shown. */
 export function useHost(): ScreenHost {
   const host = useContext(Host);
-  if (host === undefined) throw new Error('A screen is shown only in the settings.');
+  if (host === undefined) throw new Error('not in the settings');
   return host;
 }
 
@@ -40,6 +40,9 @@ export function useAnswer<Body>(path: string, everyMs?: number): Answer<Body> {
     problem: undefined,
   });
   const newest = useRef(0);
+  /** The pause as it is now: effects follow a change later. */
+  const pause = useRef(everyMs);
+  pause.current = everyMs;
   const reload = async (): Promise<void> => {
     const nth = (newest.current += 1);
     try {
@@ -51,7 +54,8 @@ export function useAnswer<Body>(path: string, everyMs?: number): Answer<Body> {
   };
   useEffect(() => {
     void reload();
-    const timer = everyMs && setInterval(() => document.hidden || void reload(), everyMs);
+    const timer =
+      everyMs && setInterval(() => document.hidden || pause.current === undefined || void reload(), everyMs);
     return () => {
       newest.current += 1;
       clearInterval(timer);

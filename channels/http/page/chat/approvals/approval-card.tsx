@@ -46,7 +46,7 @@ export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): J
     await finish(note);
   };
   return (
-    <section data-approval={id} class="approval" aria-label={say('page.approval.of', { tool })}>
+    <div data-approval={id} class="approval" role="group" aria-label={say('page.approval.of', { tool })}>
       <p class="approval-title">{sayParts('page.approval.may_i', { tool: <code>{tool}</code> })}</p>
       <CallArguments args={approval.args} files={files} />
       {files.map((file, nth) => (
@@ -70,7 +70,7 @@ export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): J
       <p class="error-text" role="alert">
         {problem}
       </p>
-    </section>
+    </div>
   );
 }
 

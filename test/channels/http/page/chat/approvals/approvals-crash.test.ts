@@ -14,7 +14,7 @@ describePage('an approval whose process was killed', (tab) => {
     expect([...effects.counts().values()]).toEqual([]);
     const page = await tab.open(await gateway.url(), { token: OWNER });
     await page.getByRole('navigation', { name: 'Your chats' }).getByText('do it').click();
-    const card = page.getByRole('region', { name: 'Approval of unsafe_probe' });
+    const card = page.getByRole('group', { name: 'Approval of unsafe_probe' });
     await card.getByText('word once').waitFor();
     await tab.screenshot('approval-of-telegram');
     await card.getByRole('button', { name: 'Approve' }).click();
