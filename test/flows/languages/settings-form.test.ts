@@ -44,7 +44,9 @@ describePage('the form of the settings', (tab) => {
           for (const details of document.querySelectorAll('.config-form details'))
             details.setAttribute('open', '');
           const texts = [
-            ...document.querySelectorAll('.setting label, .setting summary, .setting p, .setting dd'),
+            ...document.querySelectorAll(
+              '.config-form .quiet, .setting label, .setting summary, .setting p, .setting dd',
+            ),
           ];
           return texts.map((element) => element.textContent);
         })),

@@ -126,7 +126,7 @@ function SetUp({ setup, reload }: { setup: ChannelSetup; reload: () => Promise<u
           </p>
         ))}
       {open.length > 0 && (
-        <TokenForm setup={setup} open={open} label={isBusy ? say('page.set.checking') : word} send={send} />
+        <TokenForm setup={setup} open={open} label={isBusy ? say('page.set.loading') : word} send={send} />
       )}
       {isOn && (
         <p>

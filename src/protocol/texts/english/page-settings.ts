@@ -265,7 +265,6 @@ export const pageSettings = {
     'Write to the bot. It answers with a pairing code, which lets you in when you enter it here.',
   'page.set.variable_fixed':
     '{name} is set in the environment of the gateway: change it there, then restart.',
-  'page.set.checking': 'Checking…',
   'page.set.check_save': 'Check and save',
   'page.set.switch_on': 'Check and switch on',
   'page.set.token_from': '{network} gives you the token here:',
