@@ -1,5 +1,6 @@
 /** Calls by which people act on a conversation: fork it, ask again, choose an answer, change what waits. */
 import type { WireQueue, WireFork, WireChoices, WireSessionModel, WireTrace } from '../wire.ts';
+import { randomId } from './dom.ts';
 import { pathOf, type Requests } from './requests.ts';
 
 function waitingPath(key: string, turnId: string) {
@@ -17,18 +18,13 @@ export class ConversationCalls {
   /** A new session that begins as this one was at a message, or before the question of that message. */
   fork(key: string, from: { seq: number; before?: boolean }): Promise<WireFork> {
     return this.#requests.json('POST', `${pathOf(key)}/fork`, from, {
-      'idempotency-key': crypto.randomUUID(),
+      'idempotency-key': randomId(),
     });
   }
 
   /** Asks the last question again, or takes it back with its answers. */
   again(key: string, action: 'retry' | 'undo'): Promise<{ turnId: string; note?: string }> {
-    return this.#requests.json(
-      'POST',
-      `${pathOf(key)}/${action}`,
-      {},
-      { 'idempotency-key': crypto.randomUUID() },
-    );
+    return this.#requests.json('POST', `${pathOf(key)}/${action}`, {}, { 'idempotency-key': randomId() });
   }
 
   /** Lets the model read the answer of this turn instead of the others to its question. */

@@ -48,12 +48,34 @@ export function closeLine(close: () => void) {
 export function copyButton(text: () => string, label: string) {
   const button = h('button', { type: 'button', class: 'copy', 'aria-label': label }, say('page.copy'));
   button.addEventListener('click', () => {
-    navigator.clipboard.writeText(text()).then(
+    copyText(text()).then(
       () => flash(button, say('page.copied')),
       () => flash(button, say('page.copy.refused')),
     );
   });
   return button;
+}
+
+/**
+ * Copies a text; rejects where the browser refuses. Pages over plain HTTP have no `navigator.clipboard`: there, the text is
+ * selected in a field, inside the open dialog if there is one, because nothing else can be selected then.
+ */
+export async function copyText(text: string): Promise<void> {
+  if ('clipboard' in navigator) return await navigator.clipboard.writeText(text);
+  const field = document.createElement('textarea');
+  field.value = text;
+  field.className = 'visually-hidden';
+  (document.querySelector('dialog:modal') ?? document.body).append(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  if (!isCopied) throw new Error('The browser copies nothing here.');
+}
+
+/** A new random id. Pages over plain HTTP have no `crypto.randomUUID`. */
+export function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function flash(button: HTMLElement, word: string) {

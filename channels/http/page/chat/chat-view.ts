@@ -5,7 +5,7 @@ import { type Api, ApiError, type StoredFile } from '../api.ts';
 import { ApprovalCards } from './approvals/approval-cards.tsx';
 import type { Composer } from './composer/composer.tsx';
 import { confirmDelete } from '../confirm.tsx';
-import { byId } from '../dom.ts';
+import { byId, randomId } from '../dom.ts';
 import { asSentAgain } from './file-views.ts';
 import { connectionLost, noteStream } from '../failures/reachability.ts';
 import { followSession } from '../follow.ts';
@@ -261,7 +261,7 @@ export class ChatView {
     const delivery = this.#transcript?.sending(content, files);
     if (delivery === undefined) return;
     this.#chat.isEmpty.value = false;
-    const idempotencyKey = crypto.randomUUID();
+    const idempotencyKey = randomId();
     const session = this.#choices.beginning;
     const attempt = async () => {
       try {

@@ -2,6 +2,7 @@
  * Commands and what the gateway answered, by chat: they are not messages, so this browser keeps them, for all of its
  * tabs.
  */
+import { randomId } from '../dom.ts';
 import { StoredList } from '../stored-list.ts';
 
 /** The oldest beyond these are forgotten. */
@@ -49,7 +50,7 @@ export class CommandAnswers {
 
   /** Keeps one that is already shown. */
   keep({ after, content, reply }: Omit<CommandAnswer, 'id' | 'key'>): CommandAnswer {
-    const id = crypto.randomUUID();
+    const id = randomId();
     this.#shown.add(id);
     const answer = {
       id,

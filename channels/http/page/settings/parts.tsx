@@ -2,6 +2,7 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Api } from '../api.ts';
+import { copyText } from '../dom.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { Time } from '../parts/time.tsx';
 import { dayAndClock, say } from '../texts.ts';
@@ -293,7 +294,7 @@ export function Moment({
 export function Copy({ text, label }: { text: string; label: string }): JSX.Element {
   const [word, setWord] = useState(say('page.copy'));
   const copy = (): void =>
-    void navigator.clipboard.writeText(text).then(
+    void copyText(text).then(
       () => setWord(say('page.copied')),
       () => setWord(say('page.copy.refused')),
     );
