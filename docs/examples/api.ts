@@ -907,22 +907,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -938,7 +923,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -955,7 +939,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -973,7 +956,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1049,23 +1049,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1082,7 +1066,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1100,7 +1083,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1244,22 +1244,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1275,7 +1260,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1292,7 +1276,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1310,7 +1293,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1629,22 +1629,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1660,7 +1645,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1677,7 +1661,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -1695,7 +1678,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -1766,23 +1766,7 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
-              ]
-            | [
                 string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string
               ]
             | [
                 string,
@@ -1799,7 +1783,6 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
               ]
             | [
                 string,
@@ -1817,7 +1800,24 @@ export interface Api {
                 string,
                 string,
                 string,
-                string
+              ]
+            | [
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
               ]
           )
         | null;
@@ -1961,22 +1961,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -1992,7 +1977,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2009,7 +1993,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2027,7 +2010,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2114,22 +2114,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
-                ]
-              | [
                   string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string
                 ]
               | [
                   string,
@@ -2145,7 +2130,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2162,7 +2146,6 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
                 ]
               | [
                   string,
@@ -2180,7 +2163,24 @@ export interface Api {
                   string,
                   string,
                   string,
-                  string
+                ]
+              | [
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
                 ]
             )
           | null;
@@ -2753,7 +2753,7 @@ export interface Api {
               description: string;
               after?: string;
             }
-        )[]
+        )[],
       ];
     };
     answer: {
@@ -2977,13 +2977,13 @@ export interface Api {
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ]
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin'
+            'chat' | 'approve' | 'commands' | 'admin',
           ];
       expiresInDays?: number;
     };
@@ -3065,16 +3065,7 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
-            ]
-          | [
               string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3084,7 +3075,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3095,7 +3085,6 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
             ]
           | [
               string | number,
@@ -3107,7 +3096,18 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-              string | number
+            ]
+          | [
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
             ];
         value?: unknown;
       }[];
@@ -3159,16 +3159,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3178,7 +3169,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3189,7 +3179,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3201,7 +3190,18 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
         },
@@ -3222,16 +3222,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
-              ]
-            | [
                 string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3241,7 +3232,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3252,7 +3242,6 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
               ]
             | [
                 string | number,
@@ -3264,10 +3253,21 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-                string | number
+              ]
+            | [
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
               ];
           value?: unknown;
-        }[]
+        }[],
       ];
     };
     answer: {

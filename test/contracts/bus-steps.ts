@@ -149,8 +149,13 @@ function noteWaiting(index: number, isWaiting: boolean): Step {
   });
 }
 
+/** The last message of a lane: one that others wait behind is due at once, because their turns may go ahead (`parked.test.ts`). */
 function park(index: number): Step {
-  return step(`park(${index})`, isHeld(index), async (model, { lanes }) => {
+  const isAlone = (model: LaneModel): boolean => {
+    const { head, messages } = model.lanes[index]!;
+    return isHeld(index)(model) && messages.length === head + 1;
+  };
+  return step(`park(${index})`, isAlone, async (model, { lanes }) => {
     const lane = model.lanes[index]!;
     const approval = {
       id: `ask-${model.approvals}-${index}`,

@@ -19,6 +19,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   '/verify NUMBER': '/verify 1',
   '/title TEXT': '/title Cats and dogs',
   '/deny REASON': '/deny not today',
+  '/answer TEXT': '/answer half past ten',
   '/rules remove NUMBER': '/rules remove 1',
 };
 

@@ -59,8 +59,8 @@ describe('the Dockerfile', () => {
   });
 
   it('installs every package that the program imports', () => {
-    const installed = Object.keys(manifest.dependencies);
-    const isOfBuild = /^(src\/bundle|channels\/http\/page-build)\.ts$/;
+    const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+    const isOfBuild = /^(src\/bundle\.ts|channels\/http\/page-build\.ts|channels\/http\/page\/.*)$/;
     const sources = readSources(['src', 'channels']).filter((file) => !isOfBuild.test(file.path));
     const imported = sources.flatMap(({ text }) =>
       [

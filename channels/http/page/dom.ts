@@ -69,7 +69,7 @@ export async function copyText(text: string): Promise<void> {
   field.select();
   const isCopied = document.execCommand('copy');
   field.remove();
-  if (!isCopied) throw new Error('The browser copies nothing here.');
+  if (!isCopied) throw new DOMException('', 'NotAllowedError');
 }
 
 /** A new random id. Pages over plain HTTP have no `crypto.randomUUID`. */

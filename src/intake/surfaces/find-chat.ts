@@ -11,6 +11,7 @@ import {
 } from '../../protocol/message.ts';
 import type { Ledger } from '../../protocol/store/ledger.ts';
 import type { SurfaceStore } from '../../protocol/sessions/surfaces.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { TtlCache } from '../../lib/ttl-cache.ts';
 import { type LabelOf, networkOf, plainName, whereOf } from './surface-text.ts';
 
@@ -113,7 +114,11 @@ async function reached(
     !(await creatorAccess.isStillAllowed(userId ?? address, address, place))
   )
     return { kind: 'closed' };
-  const label = whereOf({ address, place, name }, labelOf);
+  const groupName = place === 'group' ? plainName(name ?? '') : '';
+  const label =
+    groupName === ''
+      ? whereOf({ address, place, name }, labelOf)
+      : textRef('surfaces.group_called', { network: networkOf(address, labelOf), name: groupName });
   return { kind: 'found', address, session, other: { label, place, userId, name } };
 }
 

@@ -32,11 +32,9 @@ export function networkOf(address: Address, labelOf: LabelOf): string {
 /** `Telegram (private chat with Ada)`. */
 export function whereOf(end: Omit<SurfaceEnd, 'userId'>, labelOf: LabelOf): TextRef {
   const network = networkOf(end.address, labelOf);
+  // The name of an end is a person's: it says nothing about a group.
+  if (end.place === 'group') return textRef('surfaces.group', { network });
   const name = plainName(end.name ?? '');
-  if (end.place === 'group')
-    return name === ''
-      ? textRef('surfaces.group', { network })
-      : textRef('surfaces.group_called', { network, name });
   return name === ''
     ? textRef('surfaces.private', { network })
     : textRef('surfaces.private_with', { network, name });

@@ -122,8 +122,8 @@ async function decide(
       where id = ${id} and state = 'pending' and expires_at > now() returning lane, turn_id, detail),
     ${storedRule(sql, by, decision)}
     woken as (
-      update lane set ${dueNow(sql)} from decided join turn on turn.id = decided.turn_id and turn.state = 'parked'
-      where key = decided.lane and lane.owner is null)
+      update lane set ${dueNow(sql)} from decided left join turn on turn.id = decided.turn_id
+      where key = decided.lane and lane.owner is null and coalesce(turn.state, 'parked') = 'parked')
     select exists (select 1 from decided) as decided,
       (select state = ${decision} and decided_by = ${by.id} from approval where id = ${id}) as mine`;
   return row?.decided === true || (attempt > 0 && row?.mine === true);

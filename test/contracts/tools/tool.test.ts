@@ -73,7 +73,7 @@ it('refuses to enable a tool that is not in the list, naming every unknown one',
 
 it('enables the default tools when none is named, search only once it is set up', () => {
   const usual = ['list_dir', 'read_file', 'write_file', 'edit_file', 'web_fetch'];
-  const rest = ['memory', 'cron', 'spawn_agent', 'message', 'send_file'];
+  const rest = ['memory', 'cron', 'spawn_agent', 'message', 'send_file', 'ask'];
   expect(enabledTools({ ...noMore, tools })).toEqual([...usual, ...rest]);
   expect(enabledTools({ ...noMore, tools, searches: true })).toEqual([...usual, 'web_search', ...rest]);
 });
@@ -128,7 +128,7 @@ describe.each(tools.map((tool) => ({ name: tool.name, tool })))('$name', ({ tool
 
   it('states where the text of its results comes from, without a trusted default', () => {
     for (const name of DECLARED) expect(tool).toHaveProperty(name);
-    expect(['operator', 'web', 'local']).toContain(tool.results);
+    expect(['operator', 'web', 'local', 'person']).toContain(tool.results);
   });
 
   it('judges risk and reach of any arguments it accepts without throwing', () => {

@@ -144,7 +144,9 @@ describe('parley doctor on a broken setup', () => {
     expect(await complaints(bot)).toBe('\nNo problems found.');
     discord.gateway.messageContentAllowed = false;
     expect(await complaints(bot)).toMatch(/warning +Discord +The Message Content Intent is off/);
-    expect(await complaints({ ...bot, DISCORD_BOT_TOKEN: 'wrong' })).toMatch(/error +Discord +.*token/);
+    expect(await complaints({ ...bot, DISCORD_BOT_TOKEN: 'wrong.bot.token' })).toMatch(
+      /error +Discord +.*token/,
+    );
   });
 
   it('names 14: the missing program of an MCP server, and 15: a sandbox that cannot run', async () => {

@@ -36,7 +36,6 @@ describeGateway('a plan with a step for the coder', options, (fixture) => {
       for (const answer of answers) fixture().ollama.answer(answer, { when: tag });
     };
     says(
-      call('plan', { goal: `Make ${tag}` }),
       'Three steps.\nREFLECT: no',
       `Steps\n1. [TOOL: web_fetch] Read the page for ${tag}\n2. [AGENT: coder] Write the file of ${tag}\n3. [SELF] Say what is in ${tag}`,
       call('web_fetch', { url: `${website.origin}/prices` }),

@@ -122,7 +122,7 @@ describeGateway('the way in which answers appear', { telegram: true, file }, (fi
     await vi.waitFor(
       () =>
         expect(telegram.screen(person).at(-1)).toBe(
-          'Answers appear here in a message that grows (edit). Choose with /stream draft, /stream edit, /stream off.',
+          'Answers appear here in a message that grows (edit). Choose with /stream draft, /stream edit, /stream off. /stream thinking also shows what the model thinks.',
         ),
       WAIT,
     );

@@ -37,7 +37,10 @@ const MORNING: readonly [FakePerson, string][] = [
   [ada, 'nice'],
 ];
 
-describeGateway('A day on Matrix', { env, tools: riskyTools(ran) }, (fixture) => {
+// A day takes seconds here, in which nobody may write too fast.
+const file = { limits: { messagesPerMinute: 600, messagesAtOnce: 100 } };
+
+describeGateway('A day on Matrix', { env, file, tools: riskyTools(ran) }, (fixture) => {
   /** The words that the model was asked with, without its notes. */
   const heard = (): string[] => fixture().ollama.calls.map(({ body }) => lastUserText(body));
   const shown = async (room: Parameters<typeof server.screen>[0], last: string): Promise<string[]> =>
