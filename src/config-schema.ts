@@ -34,7 +34,7 @@ export const gatewayEnvironment = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')
     .describe(
-      '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`; how much the [log](operating.md#log) holds',
+      '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`; how much the [log](monitoring.md#log) holds',
     ),
   GATEWAY_HOME: z
     .string()

@@ -1,4 +1,4 @@
-/** The catalog of log events in docs/operating.md matches the code. */
+/** The catalog of log events in docs/monitoring.md matches the code. */
 import { describe, expect, it } from 'vitest';
 import { readSources } from '../architecture/imports.ts';
 import { readText } from './pages.ts';
@@ -38,7 +38,7 @@ describe('the catalog of log events', () => {
 
   it('lists every transition with its level, and nothing else', () => {
     const [, table = ''] =
-      /<!-- begin log events.*?-->([\s\S]*?)<!-- end log events/.exec(readText('docs/operating.md')) ?? [];
+      /<!-- begin log events.*?-->([\s\S]*?)<!-- end log events/.exec(readText('docs/monitoring.md')) ?? [];
     const listed = [...table.matchAll(/^\| `([a-z_]+)` \| (\w+) \|/gm)].map(
       ([, event, level]) => `${event} ${level}`,
     );

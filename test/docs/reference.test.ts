@@ -69,13 +69,15 @@ describe('the repository', () => {
   });
 });
 
-describe('the page about operating', () => {
+describe('the page about troubleshooting', () => {
   it('quotes only messages that the gateway has', () => {
     const sources = listFiles()
       .filter((file) => /^(src|channels)\/.*\.(tsx?|js)$/.test(file))
       .map(readText)
       .join('\n');
-    const quoted = tableRows('docs/operating.md').flatMap(([cell = '']) => everyMatch(cell, /\*([^*]+)\*/g));
+    const quoted = tableRows('docs/troubleshooting.md').flatMap(([cell = '']) =>
+      everyMatch(cell, /\*([^*]+)\*/g),
+    );
     expect(quoted.length).toBeGreaterThan(8);
     const parts = quoted.flatMap((text) => text.split(/…|\bN\b|\b\d{2,4}\b/).map((part) => part.trim()));
     expect(parts.filter((part) => part.length > 3 && !sources.includes(part))).toEqual([]);

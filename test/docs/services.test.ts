@@ -85,7 +85,7 @@ describe('the examples of proxies', () => {
     const places = order.map((line) => text.indexOf(line));
     expect(places).toEqual(places.toSorted((one, other) => one - other));
     expect(places[0]).toBeGreaterThan(0);
-    expect(readText('docs/operating.md')).toContain(text.slice(text.indexOf('chat.example.org {')));
+    expect(readText('docs/signing-in.md')).toContain(text.slice(text.indexOf('chat.example.org {')));
   });
 
   it('let nginx pass WebSockets on', () => {

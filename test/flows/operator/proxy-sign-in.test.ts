@@ -1,4 +1,4 @@
-/** Signing in through an identity proxy, as docs/operating.md sets it up: a real proxy process with its own address. */
+/** Signing in through an identity proxy, as docs/signing-in.md sets it up: a real proxy process with its own address. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const PROXY = '127.0.0.2';
 const PAGE = { 'x-parley-page': '1' };
 
 /** The settings that the page shows, with the address of this proxy. */
-const page = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/signing-in.md', import.meta.url), 'utf8');
 const [, shown = ''] = /### Behind an identity proxy[^]*?```json\n([^]*?)```/.exec(page) ?? [];
 const settings: {
   channels: object;
