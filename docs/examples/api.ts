@@ -907,7 +907,22 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
               | [
                   string,
@@ -923,39 +938,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
+                  string
                 ]
               | [
                   string,
@@ -972,8 +955,25 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
             )
           | null;
@@ -1049,7 +1049,23 @@ export interface Api {
                 string,
                 string,
                 string,
+                string
+              ]
+            | [
                 string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string
               ]
             | [
                 string,
@@ -1066,6 +1082,7 @@ export interface Api {
                 string,
                 string,
                 string,
+                string
               ]
             | [
                 string,
@@ -1083,24 +1100,7 @@ export interface Api {
                 string,
                 string,
                 string,
-              ]
-            | [
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
+                string
               ]
           )
         | null;
@@ -1244,7 +1244,22 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
               | [
                   string,
@@ -1260,39 +1275,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
+                  string
                 ]
               | [
                   string,
@@ -1309,8 +1292,25 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
             )
           | null;
@@ -1629,7 +1629,22 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
               | [
                   string,
@@ -1645,39 +1660,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
+                  string
                 ]
               | [
                   string,
@@ -1694,8 +1677,25 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
             )
           | null;
@@ -1766,7 +1766,23 @@ export interface Api {
                 string,
                 string,
                 string,
+                string
+              ]
+            | [
                 string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string,
+                string
               ]
             | [
                 string,
@@ -1783,6 +1799,7 @@ export interface Api {
                 string,
                 string,
                 string,
+                string
               ]
             | [
                 string,
@@ -1800,24 +1817,7 @@ export interface Api {
                 string,
                 string,
                 string,
-              ]
-            | [
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
-                string,
+                string
               ]
           )
         | null;
@@ -1961,7 +1961,22 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
               | [
                   string,
@@ -1977,39 +1992,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
+                  string
                 ]
               | [
                   string,
@@ -2026,8 +2009,25 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
             )
           | null;
@@ -2114,7 +2114,22 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
               | [
                   string,
@@ -2130,39 +2145,7 @@ export interface Api {
                   string,
                   string,
                   string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                ]
-              | [
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
-                  string,
+                  string
                 ]
               | [
                   string,
@@ -2179,8 +2162,25 @@ export interface Api {
                   string,
                   string,
                   string,
+                  string
+                ]
+              | [
                   string,
                   string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string,
+                  string
                 ]
             )
           | null;
@@ -2753,7 +2753,7 @@ export interface Api {
               description: string;
               after?: string;
             }
-        )[],
+        )[]
       ];
     };
     answer: {
@@ -2977,13 +2977,13 @@ export interface Api {
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin',
+            'chat' | 'approve' | 'commands' | 'admin'
           ]
         | [
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
             'chat' | 'approve' | 'commands' | 'admin',
-            'chat' | 'approve' | 'commands' | 'admin',
+            'chat' | 'approve' | 'commands' | 'admin'
           ];
       expiresInDays?: number;
     };
@@ -3065,7 +3065,16 @@ export interface Api {
               string | number,
               string | number,
               string | number,
+              string | number
+            ]
+          | [
               string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number
             ]
           | [
               string | number,
@@ -3075,27 +3084,7 @@ export interface Api {
               string | number,
               string | number,
               string | number,
-            ]
-          | [
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-            ]
-          | [
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
-              string | number,
+              string | number
             ]
           | [
               string | number,
@@ -3106,8 +3095,19 @@ export interface Api {
               string | number,
               string | number,
               string | number,
+              string | number
+            ]
+          | [
               string | number,
               string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number,
+              string | number
             ];
         value?: unknown;
       }[];
@@ -3159,7 +3159,16 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
+                string | number
+              ]
+            | [
                 string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number
               ]
             | [
                 string | number,
@@ -3169,27 +3178,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-              ]
-            | [
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-              ]
-            | [
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
+                string | number
               ]
             | [
                 string | number,
@@ -3200,8 +3189,19 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
+                string | number
+              ]
+            | [
                 string | number,
                 string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number
               ];
           value?: unknown;
         },
@@ -3222,7 +3222,16 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
+                string | number
+              ]
+            | [
                 string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number
               ]
             | [
                 string | number,
@@ -3232,27 +3241,7 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
-              ]
-            | [
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-              ]
-            | [
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
-                string | number,
+                string | number
               ]
             | [
                 string | number,
@@ -3263,11 +3252,22 @@ export interface Api {
                 string | number,
                 string | number,
                 string | number,
+                string | number
+              ]
+            | [
                 string | number,
                 string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number,
+                string | number
               ];
           value?: unknown;
-        }[],
+        }[]
       ];
     };
     answer: {
