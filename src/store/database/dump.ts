@@ -27,7 +27,7 @@ export interface Column {
 const FETCHED_ROWS = 100;
 const RECORD_CHARS = 64 * 1024;
 
-/** All rows, then the shared session files, from one snapshot, in constant memory. Throws `StoreError`, or the driver's errors. */
+/** All rows, then the shared session files, from one snapshot, in constant memory. Throws `StoreError`. */
 export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<BackupRecord> {
   const client = connectOnce({ ...place, applicationName: 'parley backup' });
   try {
@@ -48,6 +48,9 @@ export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<Backup
     // The embedded database shares no files: its files are only in the home.
     if (place.socketPath === undefined) yield* sessionFiles(client);
     await client`commit`;
+  } catch (error) {
+    // Any statement may be the one under way when the connection is lost.
+    await runOnce(() => Promise.reject(error));
   } finally {
     await client.end({ timeout: 0 });
   }
@@ -57,7 +60,7 @@ export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<Backup
 async function* fetchAll<Row extends object>(sql: Sql, query: string): AsyncGenerator<Row> {
   await sql.unsafe(`declare dump no scroll cursor for ${query}`);
   for (;;) {
-    const rows = await runOnce(async () => await sql.unsafe<Row[]>(`fetch ${FETCHED_ROWS} from dump`));
+    const rows = await sql.unsafe<Row[]>(`fetch ${FETCHED_ROWS} from dump`);
     yield* rows;
     if (rows.length < FETCHED_ROWS) break;
   }
