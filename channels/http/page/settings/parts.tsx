@@ -55,12 +55,15 @@ export function useAnswer<Body>(path: string, everyMs?: number): Answer<Body> {
   };
   useEffect(() => {
     void reload();
-    const timer =
-      everyMs && setInterval(() => document.hidden || pause.current === undefined || void reload(), everyMs);
     return () => {
       newest.current += 1;
-      clearInterval(timer);
     };
+  }, [path]);
+  // Of its own: who pauses a screen wants nothing more, not one more answer.
+  useEffect(() => {
+    const look = () => document.hidden || pause.current === undefined || void reload();
+    const timer = everyMs && setInterval(look, everyMs);
+    return () => clearInterval(timer);
   }, [path, everyMs]);
   const act = (work: () => Promise<unknown>): void =>
     void work()
