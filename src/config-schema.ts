@@ -131,7 +131,9 @@ export function misspeltVariables(
   file: unknown,
 ): string[] {
   const named = JSON.stringify(file);
-  const known = Object.keys(environmentSchemaFor(channels).shape);
+  const known = [gatewayEnvironment, ...channels.map(({ env }) => env)].flatMap(({ shape }) =>
+    Object.keys(shape),
+  );
   return Object.keys(environment).flatMap((variable) => {
     if (known.includes(variable) || variable.endsWith('_FILE') || named.includes(`"${variable}"`)) return [];
     const channel = channels.find(({ name }) => variable.startsWith(`${name.toUpperCase()}_`));

@@ -11,6 +11,7 @@ import {
   type GatewayFile,
   misspeltVariables,
 } from './config-schema.ts';
+import { withoutEmpty } from './commands/environment.ts';
 import { configureChannel, type ConfiguredChannel, manifestErrors } from './protocol/channel-manifest.ts';
 import type { ChannelManifest } from './protocol/channel.ts';
 import { errorCode } from './protocol/errors.ts';
@@ -167,12 +168,6 @@ export function checkConfig(
     },
   });
   return { config, problems, values };
-}
-
-function withoutEmpty(environment: Environment): Record<string, string> {
-  const set: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
-  return set;
 }
 
 /** What the fields mean together and with the variables; `broken` are fields that are left out of `values`. */

@@ -3,11 +3,9 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { BlockList, createServer, isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { urlOfListener } from '../../src/lib/connection-url.ts';
 import { findingsOn } from '../../src/protocol/channel-parts.ts';
 import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
-
-/** Addresses that mean all interfaces; this machine reaches itself by loopback. */
-const ANY = new Set(['0.0.0.0', '::']);
 
 const finding = findingsOn('Port');
 
@@ -23,7 +21,7 @@ export async function portFindings(
   if (code === undefined && !running) return [finding('ok', `${place} is free.`)];
   if (code === undefined)
     return [finding('warning', `${place} is free, though a gateway runs: it listens elsewhere.`)];
-  if (code === 'EADDRINUSE' && (await isParley(ANY.has(host) ? '127.0.0.1' : host, port, signal))) {
+  if (code === 'EADDRINUSE' && (await isParley(urlOfListener(host, port), signal))) {
     if (running) return [finding('ok', `A gateway answers at ${place}.`)];
     return [finding('error', `A gateway with another GATEWAY_HOME holds ${place}.`, otherPort)];
   }
@@ -51,9 +49,9 @@ async function refusalOf(host: string, port: number): Promise<string | undefined
 }
 
 /** True when what listens there answers as this program does. */
-async function isParley(host: string, port: number, signal: AbortSignal): Promise<boolean> {
+async function isParley(url: string, signal: AbortSignal): Promise<boolean> {
   try {
-    const request = get({ host, port, path: '/readyz', signal });
+    const request = get(`${url}/readyz`, { signal });
     const [response]: IncomingMessage[] = await once(request, 'response', { signal });
     if (response === undefined) return false;
     const answer: unknown = JSON.parse(await text(response));

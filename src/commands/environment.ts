@@ -78,10 +78,11 @@ function withFile(environment: Environment, file: string): Record<string, string
   return set;
 }
 
-function withoutEmpty(environment: Environment): Environment {
-  return Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
-  );
+/** The variables that are set to something. */
+export function withoutEmpty(environment: Environment): Record<string, string> {
+  const set: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value) set[name] = value;
+  return set;
 }
 
 function contentOf(file: string): string {
