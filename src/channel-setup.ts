@@ -1,6 +1,7 @@
 /** The channels of a gateway: those that are on when it starts, and those that an operator sets up while it runs. */
 import { parseEnv } from 'node:util';
 import { channels as manifests } from '../channels/index.ts';
+import { KeyedLock } from './lib/async/keyed-lock.ts';
 import { homeEnvFile } from './commands/environment.ts';
 import { checkConfig, type Config, secretsOf } from './config.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -79,16 +80,16 @@ export function administerChannels(
 ): Pick<Administration, 'channelSetups' | 'setUpChannel'> {
   const variables = new ChannelVariables(parts.config.environment);
   const optional = manifests.filter(({ needs }) => needs !== 'nothing');
-  let last: Promise<unknown> = Promise.resolve();
+  const lock = new KeyedLock();
   return {
     channelSetups: () => optional.map((manifest) => setupOf(manifest, parts, variables)),
     async setUpChannel(name, values) {
       const manifest = optional.find((one) => one.name === name);
       if (manifest === undefined) return undefined;
       // One after the other: two requests at once would start the channel twice.
-      const turn = last.then(() => setUp(manifest, values, { parts, variables, workers }));
-      last = turn.catch(() => undefined);
-      return await turn;
+      return await lock.run('', parts.lifecycle.closing, () =>
+        setUp(manifest, values, { parts, variables, workers }),
+      );
     },
   };
 }
