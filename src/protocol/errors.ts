@@ -260,7 +260,7 @@ export function errorCode(error: unknown): string {
 
 /**
  * A module of a package that `npm ci --omit=optional` leaves out. Throws `GatewayError('not_installed')` with the command that
- * brings it when it is missing. `purpose` begins the sentence: `Reading a PDF`.
+ * brings it when it is missing. `purpose` begins the sentence: `Reading a picture`.
  */
 export async function optionalModule<Module>(loading: Promise<Module>, purpose: string): Promise<Module> {
   return await loading.catch((cause: unknown) => {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { satisfies } from 'semver';
 import { describe, expect, it } from 'vitest';
 import lockfile from '../../package-lock.json' with { type: 'json' };
 import manifest from '../../package.json' with { type: 'json' };
@@ -10,6 +11,8 @@ import { ROOT } from '../architecture/imports.ts';
 import { optionalModule } from '../../src/protocol/errors.ts';
 import { FOLDERS, problemsOf, WITHOUT_DIGEST } from './lint-lockfile.js';
 
+/** An old Node.js that many systems still have; the packaged one runs the program, but npm itself runs on the old one. */
+const OLD_NODE = '20.20.2';
 const DIGEST = `sha512-${'A'.repeat(86)}==`;
 
 /** What is wrong with a lockfile with this one entry. */
@@ -40,11 +43,24 @@ describe('the lockfile', () => {
     expect(needed.length).toBeLessThanOrEqual(230);
   });
 
+  it('brings every optional package on an old Node.js, too: npm leaves out silently what refuses its own Node.js', () => {
+    const packages: Record<
+      string,
+      { version?: string; dev?: boolean; optional?: boolean; engines?: { node?: string } }
+    > = lockfile.packages;
+    const refuses = Object.entries(packages).filter(
+      ([, { dev, optional, engines }]) =>
+        optional && !dev && engines?.node !== undefined && !satisfies(OLD_NODE, engines.node),
+    );
+    expect(refuses.map(([place]) => place)).toEqual([]);
+  });
+
   it('brings packages that were left out with a command that their absence names', async () => {
     const missing = 'a-package-that-was-left-out';
-    await expect(optionalModule(import(missing), 'Reading a PDF')).rejects.toMatchObject({
+    await expect(optionalModule(import(missing), 'Reading a picture')).rejects.toMatchObject({
       code: 'not_installed',
-      message: 'Reading a PDF needs packages that were left out of this installation: "npm ci" brings them',
+      message:
+        'Reading a picture needs packages that were left out of this installation: "npm ci" brings them',
     });
     await expect(optionalModule(Promise.reject(new Error('broken')), 'It')).rejects.toThrow('broken');
   });

@@ -73,7 +73,7 @@ function wordProblem(error: unknown): Pick<ReaderAnswer, 'problem' | 'reason'> {
 
 /** The pages' texts, each under its number; scripts and forms are not run. May throw any error. */
 async function readPdf(bytes: Buffer): Promise<string> {
-  const { getDocumentProxy } = await optionalModule(import('unpdf'), 'Reading a PDF');
+  const { getDocumentProxy } = await import('unpdf');
   const document = await getDocumentProxy(new Uint8Array(bytes)).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'PasswordException')
       throw new Error('it is protected by a password');

@@ -1,5 +1,4 @@
 /** Traces for OpenTelemetry: the packages are loaded only if an address is set. */
-import { optionalModule } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
 import type { Telemetry, TelemetryTarget } from './spans.ts';
 
@@ -10,7 +9,7 @@ interface TelemetryEnvironment {
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' | 'false';
 }
 
-/** Starts it; without an endpoint nothing is loaded, and the result does nothing. Throws `GatewayError('not_installed')`. */
+/** Starts it; without an endpoint nothing is loaded, and the result does nothing. May throw any error of the exporter. */
 export async function startTelemetry(
   env: TelemetryEnvironment,
   about: Pick<TelemetryTarget, 'version' | 'serverOf'>,
@@ -21,7 +20,7 @@ export async function startTelemetry(
     return { ended: () => undefined, subagentEnded: () => undefined, close: () => Promise.resolve() };
   const headers = readHeaders(env.OTEL_EXPORTER_OTLP_HEADERS);
   const content = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT === 'true';
-  const { openExport } = await optionalModule(import('./otlp.ts'), 'OTEL_EXPORTER_OTLP_ENDPOINT');
+  const { openExport } = await import('./otlp.ts');
   return openExport({ ...about, endpoint, headers, content }, log);
 }
 
