@@ -71,11 +71,11 @@ async function add(skills: Skills, dialog: Dialog, source: string, choice: Choic
   return await skills.withSource(source, async (candidates) => {
     const selection = choose(candidates, choice);
     const existing = new Set((await skills.list()).skills.map(({ folder }) => folder));
-    const twice = selection.find(({ folder }) => existing.has(folder));
-    if (twice !== undefined)
+    const duplicate = selection.find(({ folder }) => existing.has(folder));
+    if (duplicate !== undefined)
       throw new GatewayError(
         'skill_exists',
-        `There is a skill ${twice.folder} already. ${PARLEY} skill update ${twice.folder} fetches it again; ${PARLEY} skill remove ${twice.folder} makes room for another one.`,
+        `There is a skill ${duplicate.folder} already. ${PARLEY} skill update ${duplicate.folder} fetches it again; ${PARLEY} skill remove ${duplicate.folder} makes room for another one.`,
       );
     dialog.say(selection.map(describeSkill).join('\n'));
     const question = `${MEANING}\nTrust ${selection.length === 1 ? 'it' : `these ${selection.length}`}? [y/N]`;

@@ -61,8 +61,8 @@ function changeOf(file: string, old: SkillContent | undefined, fresh: SkillConte
       : [`${name}: ${fresh.runs ? 'may be run now' : 'may not be run any more'}`];
   const [oldText, newText] = [textOf(old), textOf(fresh)];
   if (oldText === undefined || newText === undefined) {
-    const what = old === undefined ? 'new' : fresh === undefined ? 'removed' : 'changed';
-    return [`${name}: ${what}, not shown because it is no text or too large`];
+    const change = old === undefined ? 'new' : fresh === undefined ? 'removed' : 'changed';
+    return [`${name}: ${change}, not shown because it is no text or too large`];
   }
   const patch = createTwoFilesPatch(name, name, oldText, newText, '', '', {
     context: 2,

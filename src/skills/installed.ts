@@ -179,15 +179,15 @@ async function writeContents(place: string, { contents }: SkillFolder): Promise<
 }
 
 /** Ends what a killed command left behind: a version that was moved away returns if no new one took its place. */
-async function settle(live: string, waiting: string): Promise<void> {
-  const entries = await readdir(waiting).catch(unlessMissing<string[]>([]));
+async function settle(live: string, waitingFolder: string): Promise<void> {
+  const entries = await readdir(waitingFolder).catch(unlessMissing<string[]>([]));
   const names = await foldersIn(live);
   for (const name of entries) {
-    const left = path.join(waiting, name);
+    const leftover = path.join(waitingFolder, name);
     const folder = name.slice(OLD.length);
-    if (name.startsWith(OLD) && !names.includes(folder)) await rename(left, path.join(live, folder));
-    else if (name.startsWith(OLD) || (name.startsWith(NEW) && (await isAbandoned(left))))
-      await rm(left, { recursive: true, force: true });
+    if (name.startsWith(OLD) && !names.includes(folder)) await rename(leftover, path.join(live, folder));
+    else if (name.startsWith(OLD) || (name.startsWith(NEW) && (await isAbandoned(leftover))))
+      await rm(leftover, { recursive: true, force: true });
   }
 }
 
