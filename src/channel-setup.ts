@@ -132,11 +132,11 @@ async function setUp(
   if (config === undefined || channel === undefined)
     return { kind: 'refused', problems: problems.map(({ textRef }) => textRef) };
   const isRunning = parts.channels.has(name);
-  const found = await channel.check({ signal: AbortSignal.timeout(CHECK_MS), running: isRunning });
-  const findings = found.map(({ level, text, remedy }) => ({ level, text, remedy }));
+  const results = await channel.check({ signal: AbortSignal.timeout(CHECK_MS), running: isRunning });
+  const findings = results.map(({ level, text, remedy }) => ({ level, text, remedy }));
   if (names.length === 0) return { kind: 'checked', findings };
   // What can be corrected later, such as a leftover webhook, is no reason to refuse the token.
-  if (found.some(({ level, fix }) => level === 'error' && fix === undefined))
+  if (results.some(({ level, fix }) => level === 'error' && fix === undefined))
     return { kind: 'failed', findings };
   parts.options.redact.learn(secretsOf(config).secrets);
   variables.save(values);

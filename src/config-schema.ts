@@ -130,16 +130,17 @@ export function misspeltVariables(
   channels: readonly ChannelManifest[],
   file: unknown,
 ): string[] {
-  const named = JSON.stringify(file);
-  const known = [gatewayEnvironment, ...channels.map(({ env }) => env)].flatMap(({ shape }) =>
+  const fileText = JSON.stringify(file);
+  const variables = [gatewayEnvironment, ...channels.map(({ env }) => env)].flatMap(({ shape }) =>
     Object.keys(shape),
   );
   return Object.keys(environment).flatMap((variable) => {
-    if (known.includes(variable) || variable.endsWith('_FILE') || named.includes(`"${variable}"`)) return [];
+    if (variables.includes(variable) || variable.endsWith('_FILE') || fileText.includes(`"${variable}"`))
+      return [];
     const channel = channels.find(({ name }) => variable.startsWith(`${name.toUpperCase()}_`));
-    const long = known.filter((name) => name.length >= MIN_MISSPELT && environment[name] === undefined);
-    const [meant] = closestNames(variable, long);
-    if (meant !== undefined) return [`${variable} is not read: did you mean ${meant}?`];
+    const long = variables.filter((name) => name.length >= MIN_MISSPELT && environment[name] === undefined);
+    const [closest] = closestNames(variable, long);
+    if (closest !== undefined) return [`${variable} is not read: did you mean ${closest}?`];
     const names = channel === undefined ? [] : Object.keys(channel.env.shape);
     return names.length === 0 ? [] : [`${variable} is not read: ${channel?.label} reads ${names.join(', ')}`];
   });

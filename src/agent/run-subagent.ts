@@ -167,7 +167,7 @@ function childTurn(
     askedIn: child.place,
     surfaces: [],
     // A subagent knows its profile's prompt and its task, and nothing else.
-    promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: false },
+    promptContext: { bootstrap: NO_PART, skills: [], memory: NO_PART, untrusted: false },
     profile,
     prepared: shared.prompts.prepare(profile),
     history: [],

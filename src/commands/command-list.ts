@@ -113,6 +113,23 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   { usage: 'schedule history ID', does: 'show its latest runs and their results' },
   { usage: 'schedule run ID', does: 'run a schedule now' },
   { usage: 'schedule remove ID', does: 'remove a schedule' },
+  { usage: 'skill', does: 'list the skills, with their state and where they came from' },
+  {
+    usage: 'skill add SOURCE [NAME...]',
+    does: 'add skills from a folder, a .zip file or a Git repository; the model sees those that you trust',
+    options: [
+      ['--all', 'every skill of the source'],
+      ['--trust', 'trust them without a question'],
+    ],
+  },
+  { usage: 'skill show NAME', does: 'show what a skill says, holds and asks for' },
+  { usage: 'skill trust NAME', does: 'let the model use a skill' },
+  {
+    usage: 'skill update [NAME]',
+    does: 'fetch it again (without NAME: all), show what changes, and ask',
+    options: [['--yes', 'agree without a question']],
+  },
+  { usage: 'skill remove NAME', does: 'delete a skill' },
   { usage: 'mcp', does: 'list the MCP servers, with their tools and last errors' },
   { usage: 'mcp login NAME', does: 'sign in to an MCP server with a browser' },
   { usage: 'mcp logout NAME', does: 'sign out of an MCP server' },

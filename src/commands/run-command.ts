@@ -118,6 +118,10 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
       ),
     );
   },
+  async skill(args) {
+    const { skillCommand } = await import('./skill.ts');
+    print(await skillCommand(args, process.env));
+  },
   async service(args) {
     const { serviceCommand } = await import('./service.ts');
     const { thisMachine } = await import('./service-machine.ts');

@@ -12,6 +12,6 @@ import path from 'node:path';
  */
 export function homeOf(environment, { workingFolder = process.cwd(), userFolder = homedir() } = {}) {
   if (environment['GATEWAY_HOME']) return path.resolve(workingFolder, environment['GATEWAY_HOME']);
-  const here = path.join(workingFolder, '.parley');
-  return existsSync(here) ? here : path.join(userFolder, '.parley');
+  const local = path.join(workingFolder, '.parley');
+  return existsSync(local) ? local : path.join(userFolder, '.parley');
 }

@@ -68,10 +68,10 @@ const MAX_SLIPS = 3;
 
 /** The names that someone who typed this probably meant, the closest first; case does not matter. */
 export function closestNames(typed: string, names: readonly string[]): string[] {
-  const wanted = typed.toLowerCase();
-  const most = Math.min(MAX_SLIPS, Math.ceil(wanted.length / 3));
+  const lowerCase = typed.toLowerCase();
+  const most = Math.min(MAX_SLIPS, Math.ceil(lowerCase.length / 3));
   return names
-    .map((name) => ({ name, slips: editDistance(wanted, name.toLowerCase()) }))
+    .map((name) => ({ name, slips: editDistance(lowerCase, name.toLowerCase()) }))
     .filter(({ slips }) => slips <= most)
     .toSorted((a, b) => a.slips - b.slips)
     .map(({ name }) => name);

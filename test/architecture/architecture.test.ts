@@ -14,7 +14,7 @@ const MODULES = readdirSync(path.join(ROOT, 'src'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => `src/${name}`)
   .filter((folder) => !['src/commands', 'src/launch', ...SHARED].includes(folder));
-const SHARED_PACKAGES = /^(node:.*|zod|pino|mdast|mdast-util-[a-z-]+|micromark[a-z-]*)$/;
+const SHARED_PACKAGES = /^(node:.*|zod|pino|yaml|mdast|mdast-util-[a-z-]+|micromark[a-z-]*)$/;
 const TOP_LEVEL =
   'package.json package-lock.json tsconfig.json docker-compose.yml Dockerfile README.md LICENSE CHANGELOG.md SECURITY.md CONTRIBUTING.md src channels docs drizzle test .ci'.split(
     ' ',
@@ -43,7 +43,11 @@ const VENDORS: [RegExp, string[]][] = [
   [/^ollama$/, ['src/providers/']],
   [/^@?nats.*/, ['src/bus/']],
   [/^(linkedom|@mozilla\/readability)$/, ['src/tools/']],
-  [/^(sharp|file-type|unpdf|mammoth|read-excel-file.*|fflate)$/, ['src/media/']],
+  [/^(sharp|file-type|unpdf|mammoth|read-excel-file.*)$/, ['src/media/']],
+  // Two kinds of archives: office documents, and skills as people send them.
+  [/^fflate$/, ['src/media/', 'src/skills/']],
+  [/^diff$/, ['src/skills/']],
+  [/^yaml$/, ['src/lib/']],
   [/^croner$/, ['src/schedule/']],
   [/^prom-client$/, ['src/ops/telemetry/']],
   [/^@opentelemetry\//, ['src/ops/telemetry/']],

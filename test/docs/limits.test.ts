@@ -32,7 +32,10 @@ import { MAX_RETRIES_PER_STEP } from '../../src/agent/plans/plan-executor.ts';
 import { MAX_NEW_STEPS } from '../../src/agent/plans/correction.ts';
 import { MAX_ADDED_STEPS } from '../../src/protocol/agent/plan-edits.ts';
 import { MAX_UNASKED_READS } from '../../src/agent/tools/unasked-reads.ts';
-import { MAX_BOOTSTRAP_BYTES, MAX_SKILLS } from '../../src/agent/prompt/bootstrap-files.ts';
+import { MAX_BOOTSTRAP_BYTES } from '../../src/agent/prompt/bootstrap-files.ts';
+import { SKILL_TOKENS } from '../../src/agent/prompt/system-prompt.ts';
+import { MAX_SKILL_DESCRIPTION_CHARS, MAX_SKILLS } from '../../src/lib/markdown/skill-file.ts';
+import { MAX_SKILL_BYTES, MAX_SKILL_FILES } from '../../src/skills/read-folder.ts';
 import { MAX_ATTEMPTS, MAX_LONE_CRASHES, STORE_PAUSES_MS } from '../../src/bus/attempt.ts';
 import { FLAGS_MS, HEARTBEAT_MS, LEASE_MS, SWEEP_MS } from '../../src/bus/message-bus.ts';
 import { BATCH_EVERY_MS } from '../../src/bus/node-link.ts';
@@ -159,7 +162,8 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
   ],
   'docs/profiles-and-planning.md': [
     `${n(MAX_BOOTSTRAP_BYTES)} bytes of each`,
-    `names and descriptions (${MAX_SKILLS} at most)`,
+    `the whole ${n(MAX_SKILL_DESCRIPTION_CHARS)} characters of the format where there is room: the list takes at most ${n(SKILL_TOKENS)} tokens`,
+    `at most ${MAX_SKILLS} skills, each of at most ${MAX_SKILL_FILES} files and ${mib(MAX_SKILL_BYTES)} in total`,
     `at most ${MAX_PLAN_STEPS} numbered steps`,
     `inserts up to ${MAX_NEW_STEPS} steps`,
     `At most ${MAX_RETRIES_PER_STEP} retries per step, ${MAX_CORRECTIONS} corrections and ${MAX_ADDED_STEPS} added steps`,

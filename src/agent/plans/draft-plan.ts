@@ -262,11 +262,11 @@ async function planningRequest(
 ): Promise<PlanningRequest> {
   // Planning reserves its own answer length, whatever the profile reserves for its answers.
   const limit = { most, profile: { ...turn.profile, maxTokens: undefined } };
-  return await makePrompt(shared, turn, limit, ({ model, can, contextWindow, budget }) => {
+  return await makePrompt(shared, turn, limit, ({ model, can, contextWindow, budget, toolLimit }) => {
     const note = `${shared.prompts.environmentNoteOf(turn)}\n\n${instruction}`;
     const { messages, tokens } = fitPrompt(
       {
-        system: systemPart(turn.prepared, turn.promptContext, can),
+        system: systemPart(turn.prepared, turn.promptContext, can, toolLimit),
         history: turn.history,
         current: mergeGroups(toGroups([turn.rows.user], { thinking: false })),
         steps: [],

@@ -1,7 +1,8 @@
 /** The operator's files for every prompt: AGENTS.md, SOUL.md, USER.md, TOOLS.md, and the list of the skills (B-05). */
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { estimateTokens, oneLine, stripEnd } from '../../lib/text.ts';
+import { MAX_SKILLS, readSkillFile, type SkillFile } from '../../lib/markdown/skill-file.ts';
+import { estimateTokens, stripEnd } from '../../lib/text.ts';
 import type { Log } from '../../protocol/log.ts';
 import { constants } from 'node:fs';
 import { errorCode, toGatewayError } from '../../protocol/errors.ts';
@@ -24,13 +25,13 @@ interface FileCache<T> {
   keepOnly(files: ReadonlySet<string>): void;
 }
 
-/** Characters of a description that the prompt shows. */
-export const MAX_DESCRIPTION_CHARS = 200;
-
-const MAX_NAME_CHARS = 64;
-
-interface Skill {
+/** A skill that the prompt may list. */
+export interface SkillEntry {
+  /** Its folder below `skills/`, and the name by which profiles choose it. */
+  folder: string;
+  /** The name that it gives itself; its folder's if it gives none. */
   name: string;
+  /** What it does and when to use it, in one line; may be empty. */
   description: string;
 }
 
@@ -38,10 +39,8 @@ interface Skill {
 const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
 /** Bytes that are read of each file: with all four, a window of 16,384 tokens still has room for a conversation. */
 export const MAX_BOOTSTRAP_BYTES = 6_000;
-/** Skills that are listed. */
-export const MAX_SKILLS = 30;
 /** Bytes of a SKILL.md that are searched for its name and description. */
-const FRONT_MATTER_BYTES = 4_096;
+const FRONT_MATTER_BYTES = 16_384;
 /** How long the files are cached before they are checked again, in milliseconds. */
 export const CHECK_EVERY_MS = 1_000;
 
@@ -60,12 +59,12 @@ export function promptPart(content: string): PromptPart {
 
 export interface BootstrapPrompt {
   bootstrap: PromptPart;
-  skills: PromptPart;
+  skills: readonly SkillEntry[];
 }
 
 /** The bootstrap prompt without a workspace folder. */
 export async function noBootstrapPrompt(): Promise<BootstrapPrompt> {
-  return { bootstrap: NO_PART, skills: NO_PART };
+  return { bootstrap: NO_PART, skills: [] };
 }
 
 /**
@@ -79,9 +78,9 @@ export function createBootstrapFiles(
   monotonicNow: () => number = () => performance.now(),
 ): () => Promise<BootstrapPrompt> {
   const texts = createFileCache(MAX_BOOTSTRAP_BYTES, (read) => bootstrapText(read, log), log);
-  const skills = createFileCache(FRONT_MATTER_BYTES, ({ text }) => readSkill(text), log);
+  const skills = createFileCache(FRONT_MATTER_BYTES, ({ text }) => readSkillFile(text), log);
   const listSkills = createSkillList(path.join(folder, 'skills'), skills, log);
-  let parts: BootstrapPrompt = { bootstrap: NO_PART, skills: NO_PART };
+  let parts: BootstrapPrompt = { bootstrap: NO_PART, skills: [] };
   let checked: { at: number; prompt: Promise<BootstrapPrompt> } | undefined;
 
   const check = async (): Promise<BootstrapPrompt> => {
@@ -90,10 +89,9 @@ export function createBootstrapFiles(
       return text === '' ? [] : [`## ${name}\n\n${text}`];
     });
     const bootstrap = (await Promise.all(read)).flat().join('\n\n');
-    const skillList = await listSkills();
     parts = {
       bootstrap: parts.bootstrap.content === bootstrap ? parts.bootstrap : promptPart(bootstrap),
-      skills: parts.skills.content === skillList ? parts.skills : promptPart(skillList),
+      skills: await listSkills(),
     };
     return parts;
   };
@@ -113,8 +111,12 @@ function bootstrapText({ file, text, size }: FileText, log: Log): string {
   return `${trimmed}\n[… ${rest} more bytes of ${path.basename(file)} are left out: at most ${MAX_BOOTSTRAP_BYTES} are read …]`;
 }
 
-/** The section that lists the skills in `folder` by name; empty when there are none. */
-function createSkillList(folder: string, files: FileCache<Skill>, log: Log): () => Promise<string> {
+/** The skills in `folder`, by the names of their folders; at most `MAX_SKILLS`. */
+function createSkillList(
+  folder: string,
+  files: FileCache<SkillFile>,
+  log: Log,
+): () => Promise<readonly SkillEntry[]> {
   let reported = '';
   return async () => {
     const { names, refused: refusedNames } = await skillFolders(folder, log);
@@ -122,20 +124,15 @@ function createSkillList(folder: string, files: FileCache<Skill>, log: Log): () 
     const paths = listed.map((name) => path.join(folder, name, 'SKILL.md'));
     files.keepOnly(new Set(paths));
     const skills = await Promise.all(paths.map((file) => files.read(file)));
-    const lines = skills.flatMap((skill, at) => (skill === undefined ? [] : [skillLine(listed[at]!, skill)]));
-    const rest = names.length - listed.length;
-    if (rest > 0) lines.push(`- [… ${rest} more skills are left out: at most ${MAX_SKILLS} are listed …]`);
     const unlisted = [...refusedNames, ...names.slice(MAX_SKILLS)].join(', ');
     if (unlisted !== reported && unlisted !== '') log.warn({ skills: unlisted }, 'skills_not_listed');
     reported = unlisted;
-    if (lines.length === 0) return '';
-    return `## Skills\n\nInstructions for certain tasks. Before you do one of them, read its file with read_file.\n\n${lines.join('\n')}`;
+    return skills.flatMap((skill, at) => (skill === undefined ? [] : [entryOf(listed[at]!, skill)]));
   };
 }
 
-function skillLine(folder: string, { name, description }: Skill): string {
-  const about = description === '' ? '' : `: ${description}`;
-  return `- ${name === '' ? folder : name}${about} (skills/${folder}/SKILL.md)`;
+function entryOf(folder: string, { name, description }: SkillFile): SkillEntry {
+  return { folder, name: name === '' ? folder : name, description };
 }
 
 async function skillFolders(folder: string, log: Log): Promise<{ names: string[]; refused: string[] }> {
@@ -156,29 +153,6 @@ async function skillFolders(folder: string, log: Log): Promise<{ names: string[]
 /** True for a folder name that needs no escaping in a path. */
 function isSkillFolder(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
-}
-
-/**
- * Reads `name` and `description` of the front matter (`key: value` lines between two `---`; quoted, or folded over
- * indented lines). A missing field is empty; a file without front matter has neither. Never throws.
- */
-export function readSkill(text: string): Skill {
-  const [, head = ''] = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)(?:\r?\n---[ \t]*(?:\r?\n|$)|$)/.exec(text) ?? [];
-  return {
-    name: oneLine(field(head, 'name')).slice(0, MAX_NAME_CHARS).toWellFormed(),
-    description: clip(oneLine(field(head, 'description')), MAX_DESCRIPTION_CHARS),
-  };
-}
-
-function field(head: string, key: string): string {
-  const [, value = ''] = new RegExp(`^${key}[ \\t]*:(.*(?:\\r?\\n[ \\t]+.*)*)`, 'm').exec(head) ?? [];
-  const plain = value.replace(/^[ \t]*[>|][+-]?[ \t]*(?=\r?\n)/, '').trim();
-  const [, quoted] = /^(?:"(.*)"|'(.*)')$/s.exec(plain)?.filter((part) => part !== undefined) ?? [];
-  return quoted ?? plain;
-}
-
-function clip(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max).toWellFormed()}…`;
 }
 
 /** `make` turns the first `maxBytes` bytes of a file into the cached value; it is called once per change. */

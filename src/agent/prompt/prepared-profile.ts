@@ -19,6 +19,8 @@ export interface PreparedProfile {
   schemas: readonly ToolSchema[];
   /** Estimated tokens of the schemas. */
   toolTokens: number;
+  /** Folders of the skills that its prompt lists; undefined = all. */
+  skills: readonly string[] | undefined;
   /** Sources of the descriptions and schemas that others wrote. */
   sources: readonly Source[];
   /** What this was made from, when a caller's options are in it. */
@@ -79,6 +81,7 @@ function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedPr
       tools: new Map(enabled.map(({ tool }) => [tool.name, tool])),
       schemas,
       toolTokens: schemaTokens(schemas),
+      skills: profile.skills,
       sources: [...new Set(enabled.flatMap(({ tool }) => tool.describedBy ?? []))],
     };
     prepared.set(profile, preparation);

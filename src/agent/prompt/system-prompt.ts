@@ -1,6 +1,7 @@
 /** The system prompt of a call: profile, prompt files, memories, skills; never stored (B-05). */
+import { MAX_SKILL_DESCRIPTION_CHARS } from '../../lib/markdown/skill-file.ts';
 import { estimateTokens, oneLine } from '../../lib/text.ts';
-import { type BootstrapPrompt, NO_PART, type PromptPart } from './bootstrap-files.ts';
+import { type BootstrapPrompt, NO_PART, type PromptPart, type SkillEntry } from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
 import { NO_TOOLS, selectTools, type ToolSelection } from './tool-selection.ts';
@@ -10,8 +11,19 @@ export const MAX_RECALLED = 40;
 /** Tokens of the memories in one prompt. */
 export const MEMORY_TOKENS = 1_000;
 
+/** Tokens of the list of skills in one prompt. */
+export const SKILL_TOKENS = 3_000;
+/** The list's share of the tokens that tools may take: a tenth of the window. */
+const SKILL_SHARE = 0.3;
+/** UTF-16 units of a description, from the format's own limit down: the first with which the whole list has room. */
+const DESCRIPTION_CHARS = [MAX_SKILL_DESCRIPTION_CHARS, 600, 350, 200, 100, 50];
+
 /** The heading of the memories (N-69). */
 export const MEMORY_HEADING = '## What I remember about the user';
+
+const SKILLS_INTRODUCTION =
+  '## Skills\n\nInstructions for certain tasks. Before you do one of them, read its file with read_file. ' +
+  'Paths in it start at its own folder.';
 
 /** The parts of the prompt that are not the conversation, loaded once per turn. */
 export interface PromptContext extends BootstrapPrompt {
@@ -52,16 +64,51 @@ export function memoryPart(facts: readonly { text: string; untrusted: boolean }[
 }
 
 /**
+ * The section that lists the skills. Where it would take more than its tokens, all descriptions are cut alike, and where
+ * that is not enough, the last skills are left out, with a note.
+ */
+export function skillsPart(skills: readonly SkillEntry[], toolLimit: number): PromptPart {
+  if (skills.length === 0) return NO_PART;
+  const most = Math.min(SKILL_TOKENS, toolLimit * SKILL_SHARE);
+  for (const chars of DESCRIPTION_CHARS) {
+    const part = listOf(skills, chars);
+    if (part.tokens <= most) return part;
+  }
+  const shortest = DESCRIPTION_CHARS.at(-1) ?? 0;
+  for (let count = skills.length - 1; count > 0; count -= 1) {
+    const part = listOf(skills.slice(0, count), shortest, skills.length - count);
+    if (part.tokens <= most) return part;
+  }
+  return NO_PART;
+}
+
+function listOf(skills: readonly SkillEntry[], chars: number, rest = 0): PromptPart {
+  const lines = skills.map(({ folder, name, description }) => {
+    const about =
+      description.length <= chars ? description : `${description.slice(0, chars).toWellFormed()}…`;
+    return `- ${name}${about === '' ? '' : `: ${about}`} (skills/${folder}/SKILL.md)`;
+  });
+  if (rest > 0) lines.push(`- [… ${rest} more: list_dir shows the folder skills …]`);
+  const content = `${SKILLS_INTRODUCTION}\n\n${lines.join('\n')}`;
+  return { content, tokens: estimateTokens(content) };
+}
+
+/**
  * The system message of a call: one message with all parts in order, because some models' templates accept only one. A model
- * that cannot call tools is promised none.
+ * that cannot call tools is promised none. `toolLimit` is the tokens that tools may take, as in `promptStart`.
  */
 export function systemPart(
   prepared: PreparedProfile,
-  { bootstrap, memory, skills: listed }: PromptContext,
+  { bootstrap, memory, skills: all }: PromptContext,
   can: { tools: boolean },
+  toolLimit: number,
 ): PromptPart {
   // Without this tool a skill cannot be read.
-  const skills = can.tools && prepared.tools.has('read_file') ? listed : NO_PART;
+  const listed = can.tools && prepared.tools.has('read_file') ? all : [];
+  const skills = skillsPart(
+    listed.filter(({ folder }) => prepared.skills?.includes(folder) ?? true),
+    toolLimit,
+  );
   const parts = [can.tools ? prepared.system : prepared.withoutTools, bootstrap, memory, skills].filter(
     ({ content }) => content !== '',
   );
@@ -92,5 +139,5 @@ export function promptStart(
   const tools = can.tools ? selectTools(prepared, toolLimit) : NO_TOOLS;
   // A profile without tools keeps its own words; one whose tools find no room promises none.
   const offers = can.tools && (tools.schemas.length > 0 || prepared.schemas.length === 0);
-  return { system: systemPart(prepared, promptContext, { tools: offers }), tools };
+  return { system: systemPart(prepared, promptContext, { tools: offers }, toolLimit), tools };
 }

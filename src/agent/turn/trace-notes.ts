@@ -92,7 +92,7 @@ export class TraceNotes {
   event(event: EventBody): void {
     switch (event.type) {
       case 'tool_call':
-        this.#beginTool(event.toolCallId, event.name);
+        this.#beginTool(event.toolCallId, withSkill(event.name, event.args));
         return;
       case 'tool_result':
         this.#endTool(event.toolCallId, event.name, event.isError);
@@ -217,4 +217,13 @@ export class TraceNotes {
     this.#spans.push(span);
     return true;
   }
+}
+
+/** The name of a call that reads a skill or names one of its programs, with the skill's folder. */
+function withSkill(name: string, args: Readonly<Record<string, unknown>>): string {
+  const reads = name === 'read_file' && typeof args['path'] === 'string' ? args['path'] : '';
+  const runs = name === 'exec' ? [args['command'], args['argv']].flat().join(' ') : '';
+  const [, folder] =
+    /^(?:\.\/)*skills\/+([\w.-]+)\//.exec(reads) ?? /(?:^|[\s"'=])\/skills\/+([\w.-]+)\//.exec(runs) ?? [];
+  return folder === undefined ? name : `${name} (skill ${folder})`;
 }

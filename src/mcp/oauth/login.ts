@@ -56,7 +56,7 @@ export async function login(
       say(`Open this address in a browser and sign in:\n\n${address.href}\n`);
     },
   };
-  const { request: fetchFn, seen } = recorded(
+  const { request: fetchFn, record } = recorded(
     (address, init = {}) => request(address, { ...init, signal }),
     url,
   );
@@ -70,7 +70,7 @@ export async function login(
   await step({ authorizationCode: await answerOf(callback, ask, signal) });
   if (client === undefined || tokens === undefined)
     throw new GatewayError('login_failed', 'The server returned no token: it may not support OAuth.');
-  logins.save(name, { url, client, tokens, ...seen });
+  logins.save(name, { url, client, tokens, ...record });
 }
 
 /** Where the server sends people to sign in, and for what. */

@@ -22,12 +22,12 @@ export function confined(
   server: HttpServer,
   signedIn: () => Login | undefined,
 ): FetchLike {
-  const own = new URL(server.url).origin;
+  const serverOrigin = new URL(server.url).origin;
   return async (url, init = {}) => {
     const address = new URL(url);
     const login = signedIn();
     if (isRefresh(init.body) && !mayGetToken(address, login)) throw elsewhere(server.name, address);
-    if (address.origin === own) return await request(url, init);
+    if (address.origin === serverOrigin) return await request(url, init);
     if (!originsOf(login).includes(address.origin)) throw elsewhere(server.name, address);
     return await request(url, { ...init, headers: without(init.headers, server.headers) });
   };
@@ -40,12 +40,12 @@ export function confined(
 export function recorded(
   request: FetchLike,
   serverUrl: string,
-): { request: FetchLike; seen: Pick<Login, 'origins' | 'tokenUrl'> } {
-  const { origin: own, protocol } = new URL(serverUrl);
-  const origins: string[] = [own];
-  const seen: Pick<Login, 'origins' | 'tokenUrl'> = { origins };
+): { request: FetchLike; record: Pick<Login, 'origins' | 'tokenUrl'> } {
+  const { origin: serverOrigin, protocol } = new URL(serverUrl);
+  const origins: string[] = [serverOrigin];
+  const record: Pick<Login, 'origins' | 'tokenUrl'> = { origins };
   return {
-    seen,
+    record,
     async request(url, init = {}) {
       const address = new URL(url);
       if (isPlain(address.href)) throw plain(address);
@@ -54,7 +54,7 @@ export function recorded(
         throw new GatewayError('login_failed', text);
       }
       if (!origins.includes(address.origin)) origins.push(address.origin);
-      if (init.body instanceof URLSearchParams && init.body.has('grant_type')) seen.tokenUrl = address.href;
+      if (init.body instanceof URLSearchParams && init.body.has('grant_type')) record.tokenUrl = address.href;
       return await request(url, init);
     },
   };

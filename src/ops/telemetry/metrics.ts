@@ -29,10 +29,10 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   const register = registerIn(registry);
   const gauge = (name: string, help: string) => register.gauge(name, help, []);
   const counter = (name: string, help: string) => {
-    const made = register.counter(name, help, ['channel']);
+    const metric = register.counter(name, help, ['channel']);
     return (totals: Iterable<readonly [string | undefined, number]>): void => {
-      made.reset();
-      for (const [channel, total] of totals) made.inc(channel === undefined ? {} : { channel }, total);
+      metric.reset();
+      for (const [channel, total] of totals) metric.inc(channel === undefined ? {} : { channel }, total);
     };
   };
   const storeUp = gauge('parley_store_up', 'The store takes writes.');

@@ -64,6 +64,13 @@ export const profileSchema = z.strictObject({
     .array(z.string())
     .default([...DEFAULT_TOOLS])
     .describe('[tools](tools.md) the model may call; unset = those of the default profile'),
+  skills: z
+    .array(z.string().min(1).max(64))
+    .max(100)
+    .optional()
+    .describe(
+      '[skills](profiles-and-planning.md#skills) that its prompt lists, by their folders; unset = all',
+    ),
   planning: z
     .enum(['off', 'auto', 'always'])
     .default('auto')

@@ -89,7 +89,7 @@ export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Run a program in the workspace (/work) and read what it prints. There is no network and no standard input; only /work stays.',
+      'Run a program in the workspace (/work) and read what it prints. There is no network and no standard input; only /work stays. Skills are in /skills.',
     parameters,
     effect: 'unsafe',
     risk: riskOfRun,
@@ -105,6 +105,7 @@ export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
       const { output, ending, ok } = await sandbox.run({
         session: ctx.sessionKey,
         workspace: ctx.workspace,
+        skills: ctx.skills,
         argv: args.argv ?? ['/bin/sh', '-c', args.command ?? ''],
         timeoutMs: args.timeout_seconds * 1_000,
         signal: ctx.signal,

@@ -55,6 +55,8 @@ export const MAX_PRINTED_BYTES = 10 * 1024 * 1024;
 export interface ShutInRequest {
   /** Absolute path of the only folder the program sees and may change; it is /work inside. */
   workspace: string;
+  /** Absolute path of the skills, read-only; they are /skills inside. */
+  skills?: string | undefined;
   argv: readonly string[];
   timeoutMs: number;
   signal: AbortSignal;
@@ -129,7 +131,7 @@ export async function runShutIn(
 /** The outer environment and command line reveal nothing: bwrap's own are readable inside, at /proc/1. */
 async function start(
   bwrap: string,
-  { workspace, argv }: ShutInRequest,
+  { workspace, skills, argv }: ShutInRequest,
   group: RunGroup | undefined,
 ): Promise<ChildProcess> {
   if (!isFiltered(process.arch))
@@ -143,7 +145,7 @@ async function start(
   });
   // bwrap starts nothing before it has read its options, so the whole run is in the group.
   if (child.pid !== undefined) await group?.add(child.pid);
-  const insideOptions = sandboxOptions(workspace).map((option) => `${option}\0`);
+  const insideOptions = sandboxOptions(workspace, skills).map((option) => `${option}\0`);
   writeTo(child, OPTIONS_FD, insideOptions.join(''));
   writeTo(child, FILTER_FD, seccompProgram(process.arch));
   return child;
@@ -261,12 +263,13 @@ function killProcess(pid: number): void {
  * nothing else: no network, other process, environment, capabilities or new user namespace. Pass them with `--args`:
  * bwrap's own command line is readable inside as /proc/1/cmdline.
  */
-function sandboxOptions(workspace: string): string[] {
+function sandboxOptions(workspace: string, skills: string | undefined): string[] {
   return [
     ...SHUT,
     ...[...PROGRAM_FOLDERS, ...SYSTEM_FOLDERS].flatMap(programFolder),
     ...SYSTEM_FILES.flatMap((file) => ['--ro-bind-try', file, file]),
     ...`--size ${MAX_SANDBOX_FILE_BYTES} --tmpfs /tmp`.split(' '),
+    ...(skills === undefined ? [] : ['--ro-bind-try', skills, '/skills']),
     '--bind',
     workspace,
     ...'/work --chdir /work --remount-ro /'.split(' '),

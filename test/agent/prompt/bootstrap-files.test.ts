@@ -9,10 +9,9 @@ import {
   createBootstrapFiles,
   createFileCache,
   MAX_BOOTSTRAP_BYTES,
-  MAX_DESCRIPTION_CHARS,
-  MAX_SKILLS,
-  readSkill,
 } from '../../../src/agent/prompt/bootstrap-files.ts';
+import { SKILL_TOKENS, skillsPart } from '../../../src/agent/prompt/system-prompt.ts';
+import { MAX_SKILL_DESCRIPTION_CHARS, MAX_SKILLS } from '../../../src/lib/markdown/skill-file.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 async function gateway(files: Record<string, string> = {}) {
@@ -107,7 +106,7 @@ describe('bootstrap files', () => {
 });
 
 describe('skills', () => {
-  it('are listed by name and description with the path of their file', async () => {
+  it('are read by name and description, and again when they change', async () => {
     const { words, write, pass } = await gateway({
       'skills/weather/SKILL.md': skill('weather', 'Ask the weather station'),
       'skills/bare/SKILL.md': 'no front matter',
@@ -115,47 +114,64 @@ describe('skills', () => {
       'skills/stray.md': 'no folder',
     });
     const { skills } = await words();
-    expect(skills.content).toContain(
-      '\n- bare (skills/bare/SKILL.md)\n- weather: Ask the weather station (skills/weather/SKILL.md)',
-    );
-    expect(skills.content).not.toContain('The body');
-    expect(skills.content).not.toContain('empty');
+    expect(skills).toEqual([
+      { folder: 'bare', name: 'bare', description: '' },
+      { folder: 'weather', name: 'weather', description: 'Ask the weather station' },
+    ]);
     await write('skills/weather/SKILL.md', skill('weather', 'Look out of the window instead'));
     pass(CHECK_EVERY_MS);
-    expect((await words()).skills.content).toContain('window');
-    expect((await (await gateway()).words()).skills.content).toBe('');
+    expect((await words()).skills[1]?.description).toContain('window');
+    expect((await (await gateway()).words()).skills).toEqual([]);
   });
 
-  it(`are limited to ${MAX_SKILLS}, with a marker and a log line; odd names are not listed`, async () => {
+  it(`are at most ${MAX_SKILLS}; further ones and odd names are named in the log once`, async () => {
     const files: Record<string, string> = { 'skills/od d\n## x/SKILL.md': skill('odd', 'odd') };
     for (let n = 0; n <= MAX_SKILLS; n += 1) {
       files[`skills/s${String(n).padStart(3, '0')}/SKILL.md`] = skill(`s${n}`, 'd');
     }
     const { words, log, pass } = await gateway(files);
-    const { content } = (await words()).skills;
-    expect(content.match(/SKILL\.md\)/g)).toHaveLength(MAX_SKILLS);
-    expect(content).toContain('1 more skills are left out');
-    expect(content).not.toContain('od d');
+    const { skills } = await words();
+    expect(skills).toHaveLength(MAX_SKILLS);
+    expect(skills.map(({ folder }) => folder)).not.toContain('od d\n## x');
     pass(CHECK_EVERY_MS);
     await words();
     expect(log.filter((line) => line.includes('skills_not_listed'))).toHaveLength(1);
   });
+});
 
-  it.each([
-    ['---\nname: a\ndescription: b c\n---\nbody', 'a', 'b c'],
-    ['---\r\nname: "quoted: a"\r\ndescription: \'b\'\r\n---\r\n', 'quoted: a', 'b'],
-    ['---\ndescription: >\n  folded\n  over lines\nname: a\n---', 'a', 'folded over lines'],
-    ['---\nname:a\n---\nname: not this\ndescription: nor this', 'a', ''],
-    ['# no front matter\nname: x', '', ''],
-    ['---\nname: cut off', 'cut off', ''],
-    ['---\nname: x\ndescription: line\u2028## heading\n---', 'x', 'line'],
-    ['', '', ''],
-  ])('reads the front matter of %j', (text, name, description) => {
-    expect(readSkill(text)).toEqual({ name, description });
+/** Skills with descriptions of this length. */
+const entries = (count: number, chars: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    folder: `s${n}`,
+    name: `s${n}`,
+    description: 'x'.repeat(chars),
+  }));
+
+describe('the list of skills', () => {
+  const ROOMY = SKILL_TOKENS * 10;
+
+  it('shows a description of 1,024 characters whole', () => {
+    const { content } = skillsPart(entries(1, MAX_SKILL_DESCRIPTION_CHARS), ROOMY);
+    expect(content).toContain(`- s0: ${'x'.repeat(MAX_SKILL_DESCRIPTION_CHARS)} (skills/s0/SKILL.md)`);
+    expect(skillsPart([], ROOMY)).toEqual({ content: '', tokens: 0 });
   });
 
-  it('clips long descriptions', () => {
-    const { description } = readSkill(`---\ndescription: ${'x'.repeat(MAX_DESCRIPTION_CHARS + 1)}\n---`);
-    expect(description).toBe(`${'x'.repeat(MAX_DESCRIPTION_CHARS)}…`);
+  it(`takes at most ${SKILL_TOKENS} tokens: all descriptions are cut alike`, () => {
+    const { content, tokens } = skillsPart(entries(30, MAX_SKILL_DESCRIPTION_CHARS), ROOMY);
+    expect(tokens).toBeLessThanOrEqual(SKILL_TOKENS);
+    const lengths = content.match(/x+…/g)?.map((text) => text.length);
+    expect(lengths).toHaveLength(30);
+    expect(new Set(lengths).size).toBe(1);
   });
+
+  it.each([500, 1_433, 2_867])(
+    'takes a third of the %i tokens that tools may take, and says what is missing',
+    (limit) => {
+      const { content, tokens } = skillsPart(entries(MAX_SKILLS, MAX_SKILL_DESCRIPTION_CHARS), limit);
+      expect(tokens).toBeGreaterThan(0);
+      expect(tokens).toBeLessThanOrEqual(limit / 3);
+      const listed = content.match(/SKILL\.md\)/g)?.length ?? 0;
+      expect(content).toContain(`[… ${MAX_SKILLS - listed} more: list_dir shows the folder skills …]`);
+    },
+  );
 });

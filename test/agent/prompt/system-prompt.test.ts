@@ -71,7 +71,7 @@ describeStore('the context', (databases) => {
           '## USER.md\n\nPeople here are engineers.',
           '## TOOLS.md\n\nPrefer small steps.',
           '## What I remember about the user\n\n- Has a dog called Rex',
-          '## Skills\n\nInstructions for certain tasks. Before you do one of them, read its file with read_file.\n\n' +
+          '## Skills\n\nInstructions for certain tasks. Before you do one of them, read its file with read_file. Paths in it start at its own folder.\n\n' +
             '- weather: How to ask the station (skills/weather/SKILL.md)',
         ].join('\n\n'),
       },

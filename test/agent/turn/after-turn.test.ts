@@ -40,7 +40,7 @@ function endedTurn(sessionKey: SessionKey, lines: string[] = []): EndedTurn {
     log: testLog(lines),
     profile,
     prepared: createPreparation({ tools: () => [] })(profile),
-    promptContext: { bootstrap: NO_PART, skills: NO_PART, memory: NO_PART, untrusted: false },
+    promptContext: { bootstrap: NO_PART, skills: [], memory: NO_PART, untrusted: false },
     history: [{ messages: [], tokens: past[0]?.tokens ?? 0 }],
     past,
     mode: 'planner' as const,

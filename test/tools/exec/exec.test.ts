@@ -1,6 +1,6 @@
 /** `exec` with a real bubblewrap: what a program sees, what ends it, and that nothing runs without the sandbox. */
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -28,6 +28,22 @@ async function exec(args: Record<string, unknown>, over: Partial<ToolContext> = 
 async function attempt(args: Record<string, unknown>, using: Sandbox | undefined): Promise<string> {
   return await runIn(using, fixture.workspace, args).then((result) => result.content, String);
 }
+
+describe('the programs of skills', () => {
+  it('are readable in /skills and nothing can change them', needs('bubblewrap'), async () => {
+    const skills = path.join(fixture.home, 'workspace', 'skills');
+    await mkdir(path.join(skills, 'tea', 'scripts'), { recursive: true });
+    await writeFile(path.join(skills, 'tea', 'scripts', 'boil.sh'), '#!/bin/sh\necho "hot $1"\n', {
+      mode: 0o700,
+    });
+    const command =
+      '/skills/tea/scripts/boil.sh now; sh /skills/tea/scripts/boil.sh twice; touch /skills/tea/x 2>&1; ls -A /work';
+    const { content } = await exec({ command }, { skills });
+    expect(content).toMatch(/^hot now\nhot twice\ntouch: .*Read-only file system\n\(exit 0\)$/);
+    const absent = await exec({ command: 'ls /skills' }, { skills: path.join(fixture.home, 'none') });
+    expect(absent.content).toContain('No such file or directory');
+  });
+});
 
 describe('without the sandbox', () => {
   it('is off, and says how to turn it on (B-20)', async () => {

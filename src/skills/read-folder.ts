@@ -1,0 +1,157 @@
+/** Reads a folder as a skill, and refuses what no skill should hold. */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, open, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { readSkillFile, type SkillFile } from '../lib/markdown/skill-file.ts';
+import { escapeControls } from '../lib/text.ts';
+import { GatewayError } from '../protocol/errors.ts';
+
+/** Bytes of all files of a skill. */
+export const MAX_SKILL_BYTES = 8 * 1024 * 1024;
+/** Files of a skill. */
+export const MAX_SKILL_FILES = 500;
+/** Bytes of its SKILL.md. */
+export const MAX_SKILL_FILE_BYTES = 256 * 1024;
+/** Folders within each other. */
+export const MAX_SKILL_DEPTH = 10;
+
+/** What comes along from a working copy and belongs to no skill. */
+const LEFT_OUT = new Set(['.git', '.DS_Store', 'node_modules', '__pycache__']);
+/** A folder that the prompt can name without escaping. */
+const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** One file of a skill. */
+export interface SkillContent {
+  /** From the skill's folder, with forward slashes. */
+  file: string;
+  bytes: Buffer;
+  /** True if its owner may run it. */
+  runs: boolean;
+}
+
+/** A skill with all of its files, in the order of their paths. */
+export interface SkillFolder {
+  /** The name of its folder. */
+  folder: string;
+  skill: SkillFile;
+  contents: readonly SkillContent[];
+  /** Hexadecimal SHA-256 over the paths, the right to run and the bytes of all files. */
+  hash: string;
+}
+
+/**
+ * Reads every file. The folder's name is the skill's own where that is one for a folder. Throws
+ * `GatewayError('bad_skill')`: no SKILL.md or one without a description, not UTF-8, links, devices, or more than the
+ * limits allow.
+ */
+export async function readSkillFolder(place: string): Promise<SkillFolder> {
+  const contents = await readContents(place);
+  const main = contents.find(({ file }) => file === 'SKILL.md');
+  if (main === undefined) throw badSkill(place, 'it has no file SKILL.md');
+  if (main.bytes.length > MAX_SKILL_FILE_BYTES)
+    throw badSkill(place, `its SKILL.md is larger than ${MAX_SKILL_FILE_BYTES / 1024} KiB`);
+  const skill = readSkillFile(textOf(main.bytes, place));
+  if (skill.description === '') throw badSkill(place, lowerFirst(skill.problems.join(' ')));
+  const folder = FOLDER_NAME.test(skill.name) ? skill.name : path.basename(place);
+  if (!FOLDER_NAME.test(folder)) throw badSkill(place, 'its name cannot be the name of a folder');
+  return { folder, skill, contents, hash: hashOf(contents) };
+}
+
+function textOf(bytes: Buffer, place: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw badSkill(place, 'its SKILL.md is not UTF-8', cause);
+  }
+}
+
+async function readContents(root: string): Promise<SkillContent[]> {
+  const contents: SkillContent[] = [];
+  let bytes = 0;
+  for await (const file of filesBelow(root, '', 0)) {
+    if (contents.length === MAX_SKILL_FILES)
+      throw badSkill(root, `it has more than ${MAX_SKILL_FILES} files`);
+    const content = await readContent(root, file, MAX_SKILL_BYTES - bytes);
+    bytes += content.bytes.length;
+    contents.push(content);
+  }
+  return contents;
+}
+
+async function* filesBelow(root: string, folder: string, depth: number): AsyncGenerator<string> {
+  if (depth > MAX_SKILL_DEPTH) throw badSkill(root, `its folders are more than ${MAX_SKILL_DEPTH} deep`);
+  const entries = await readdir(path.join(root, folder), { withFileTypes: true });
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (LEFT_OUT.has(entry.name)) continue;
+    const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) yield* filesBelow(root, file, depth + 1);
+    else if (entry.isFile()) yield file;
+    else
+      throw badSkill(
+        root,
+        `${escapeControls(file)} is ${entry.isSymbolicLink() ? 'a link' : 'no plain file'}`,
+      );
+  }
+}
+
+/** No link is followed, even one that has just taken the file's place. */
+async function readContent(root: string, file: string, room: number): Promise<SkillContent> {
+  await using handle = await open(
+    path.join(root, file),
+    constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+  );
+  const stats = await handle.stat();
+  if (!stats.isFile()) throw badSkill(root, `${escapeControls(file)} is no plain file`);
+  if (stats.size > room)
+    throw badSkill(root, `its files are larger than ${MAX_SKILL_BYTES / 1024 / 1024} MiB together`);
+  const bytes = Buffer.alloc(stats.size);
+  const { bytesRead } = await handle.read(bytes, 0, stats.size, 0);
+  return { file, bytes: bytes.subarray(0, bytesRead), runs: (stats.mode & 0o100) !== 0 };
+}
+
+function hashOf(contents: readonly SkillContent[]): string {
+  const hash = createHash('sha256');
+  for (const { file, bytes, runs } of contents)
+    hash.update(JSON.stringify([file, runs, bytes.length])).update(bytes);
+  return hash.digest('hex');
+}
+
+/**
+ * The folders with a SKILL.md in `root` and up to four levels below; one that has it is not searched further. Never
+ * follows links. Throws `GatewayError('bad_skill')` for a path that is no folder.
+ */
+export async function findSkillFolders(root: string): Promise<string[]> {
+  const stats = await lstat(root).catch(() => undefined);
+  if (stats?.isDirectory() !== true) throw badSkill(root, 'there is no such folder');
+  const places: string[] = [];
+  let level = [root];
+  for (let depth = 0; depth <= 4 && level.length > 0; depth += 1) {
+    const next: string[] = [];
+    for (const place of level.slice(0, MAX_SKILL_FILES)) {
+      const entries = await readdir(place, { withFileTypes: true });
+      if (entries.some(({ name }) => name === 'SKILL.md')) places.push(place);
+      else
+        next.push(
+          ...entries
+            .filter((one) => one.isDirectory() && !LEFT_OUT.has(one.name))
+            .map(({ name }) => path.join(place, name)),
+        );
+    }
+    level = next;
+  }
+  return places.toSorted();
+}
+
+/** The error for a folder that is no skill. */
+function badSkill(place: string, reason: string, cause?: unknown): GatewayError {
+  return new GatewayError(
+    'bad_skill',
+    `${escapeControls(path.basename(place))} is no skill: ${reason}.`.replace('..', '.'),
+    { cause },
+  );
+}
+
+function lowerFirst(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
+}
