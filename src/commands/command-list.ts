@@ -103,6 +103,16 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'delete everything about a person; others keep what is theirs',
     options: [['--yes', 'confirm; without it, the command only shows what would be deleted']],
   },
+  {
+    usage: 'import PROGRAM FOLDER',
+    does: 'bring chats, memories and schedules from openclaw, hermes, nanobot or open-webui; nothing is brought twice',
+    options: [
+      ['--dry-run', 'say what would be imported, and change nothing'],
+      ['--prompts', 'bring prompt files and skills, too: the model follows them, so read them first'],
+      ['--token ID', 'whose chats they become (default: the oldest admin token)'],
+      ['--user EMAIL', 'of open-webui: whose chats to bring'],
+    ],
+  },
   { usage: 'schedule', does: 'list the schedules of all sessions' },
   { usage: 'schedule list SESSION', does: 'list the schedules of a session' },
   {

@@ -21,6 +21,7 @@ import {
   homeFinding,
   mcpFindings,
   nodeFinding,
+  packagesFinding,
   timeZoneFinding,
 } from '../ops/doctor/machine.ts';
 import { modelFindings, omissionFindings } from '../ops/doctor/model.ts';
@@ -65,6 +66,7 @@ async function examine(environment: Environment): Promise<Finding[]> {
   const settings = problems.filter(({ text }) => !reported.has(text));
   const first = [
     nodeFinding(process.versions.node, packageFile.engines.node, packageFile.version),
+    packagesFinding(Object.keys(packageFile.optionalDependencies)),
     homeFinding(home, holder, makeHome),
     ...open.map(permissionFinding),
     guarded('Disk', () => diskFinding(home)),

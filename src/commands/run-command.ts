@@ -191,6 +191,10 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     const { scheduleCommand } = await import('./schedule.ts');
     return scheduleCommand(rest);
   },
+  async import(rest) {
+    const { importCommand } = await import('./import/import.ts');
+    return importCommand(rest);
+  },
   'dead-letters': deadLettersCommand,
   trace:
     (rest) =>

@@ -28,7 +28,8 @@ export function commandHere({ given: command, linked, clone, folder, askedFrom, 
   if (linked) return 'parley';
   /** @param {string} place */
   const quote = (place) => (windows ? `"${place}"` : shellWord(place, home));
-  if (clone === path.join(folder, 'node_modules/parley')) return 'npx parley';
+  // Installed as a package, whatever its name.
+  if (path.dirname(clone) === path.join(folder, 'node_modules')) return 'npx parley';
   if (folder !== clone)
     return `node ${quote(`${clone}${windows ? '\\' : '/'}src${windows ? '\\' : '/'}launch.js`)}`;
   // Anywhere else, npx would offer a different program of this name.

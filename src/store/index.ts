@@ -11,3 +11,4 @@ export { holderOf, inspectDatabase } from './inspect.ts';
 export { openDatabaseOf, openStore } from './open-store.ts';
 export type { HomeStore } from './open-store.ts';
 export type { Store } from './store.ts';
+export type { ForeignTurn } from './turns/imports.ts';

@@ -25,6 +25,7 @@ import { createMemories, createMemoryAdministration, createMemoryVectors } from 
 import { migrateDatabase } from './database/migrate.ts';
 import { createFileStore, createStoredFiles, createRemovedFolders } from './statements/files.ts';
 import { createForks } from './turns/forks.ts';
+import { createImports } from './turns/imports.ts';
 import { createSurfaces } from './statements/links.ts';
 import { createHookCalls } from './statements/hook-calls.ts';
 import { createWebhookFacts } from './statements/webhook-facts.ts';
@@ -176,6 +177,7 @@ function turnStores(
 function sessionStores(database: Database) {
   return {
     forks: createForks(database),
+    imports: createImports(database),
     tries: createTries(database),
     surfaces: createSurfaces(database),
     waiting: createWaiting(database),

@@ -111,6 +111,8 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^npm run migrations -- /, 'writes into the clone; test/store/database has every migration that exists'],
   [/^npx parley COMMAND --help$/, 'test/cli.test.ts asks for the help of every command'],
   [/^npm link$/, 'changes the machine of the reader'],
+  [/^npx parley import /, 'test/commands/import/import.test.ts imports a folder like it'],
+  [/^npm run migrations /, 'writes into the clone; test/store/upgrade.test.ts runs what is there'],
   [/^npx parley init/, 'test/flows/operator/init.test.ts answers its questions and gives its flags'],
   [/^npx parley (backup|restore) (~|FILE$)/, 'test/flows/operator/backup.test.ts runs both'],
   [/^psql -h /, 'a program of somebody else; the tests of the store connect to the same socket'],
@@ -125,7 +127,10 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     'test/security/token-command.test.ts runs it with an id',
   ],
   [/^npm run build$|^npm pack /, 'test/install/package.test.ts builds and packs a copy'],
-  [/^npx \.\/parley-/, 'test/install/package.test.ts starts what is in the package'],
+  [
+    /^(npx|npm install) --loglevel=error \.\/parley-gateway-|^npx parley start$/,
+    'test/install/package.test.ts starts what is in the package',
+  ],
   [/^npm ci$/, 'the gate (.ci/run) installs from the same lock file'],
   [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
   [

@@ -37,7 +37,7 @@ describe('the name of the command line', () => {
     ['leads to the clone where npm was called elsewhere', { askedFrom: '/srv' }, 'cd ~/parley && npx parley'],
     [
       'is npx parley where it is installed as a package',
-      { clone: '/srv/node_modules/parley', folder: '/srv' },
+      { clone: '/srv/node_modules/parley-gateway', folder: '/srv' },
       'npx parley',
     ],
     [

