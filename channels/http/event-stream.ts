@@ -209,13 +209,20 @@ function isSameCall(one: DeltaEvent, other: DeltaEvent): boolean {
   );
 }
 
-/** Passes each event on once. Batches from other nodes repeat events, and a snapshot may cover the last ones passed on. */
-export function eachOnce(next: (event: AgentEvent) => void): (event: AgentEvent) => void {
+/**
+ * Passes each event on once. Batches from other nodes repeat events, and a snapshot may cover the last ones passed on.
+ * `endedTurn`: its end was read from another node, so nothing more of it is passed on.
+ */
+export function eachOnce(
+  next: (event: AgentEvent) => void,
+  endedTurn: string | undefined,
+): (event: AgentEvent) => void {
   let lastEpoch = 0;
   let lastSeq = 0;
   return (event) => {
-    const { epoch, eventSeq } = event;
+    const { epoch, eventSeq, turnId } = event;
     if (epoch !== undefined && eventSeq !== undefined) {
+      if (turnId === endedTurn) return;
       if (epoch < lastEpoch || (epoch === lastEpoch && eventSeq < lastSeq)) return;
       if (epoch === lastEpoch && eventSeq === lastSeq && event.type !== 'snapshot') return;
       lastEpoch = epoch;

@@ -208,12 +208,15 @@ function inline(node: RootContent, spot: Spot): Piece {
   }
 }
 
-/** A link to a safe address, otherwise only its text: `javascript:`, `data:` and the like never become links. */
+/**
+ * A link to a web address, otherwise only its text: `javascript:`, `data:` and the like never become links, nor does `tg:`,
+ * which notifies a person (`tg://user?id=1`) or sets up a proxy.
+ */
 function link(url: string, label: Piece, spot: Spot): Piece {
   const target = cleanText(url).replace(/\s/g, '%20');
   const visibleLabel = label.visible.trim() === '' ? textPiece(target) : label;
   if (spot.inLink) return visibleLabel;
-  if (!/^(https?|tg):\/\/./i.test(target)) return withAddress(visibleLabel, target);
+  if (!/^https?:\/\/./i.test(target)) return withAddress(visibleLabel, target);
   return wrapped('a', visibleLabel, ` href="${escapeHtml(target).replaceAll('"', '&quot;')}"`);
 }
 

@@ -266,13 +266,13 @@ function expression({ source }: Formula): RichText {
   return { type: 'mathematical_expression', expression: plainText(source) };
 }
 
-/** A link to a safe address; shows in brackets what Telegram would not open, and drops harmful addresses. */
+/** A link to a web address, as `render` allows; shows in brackets what Telegram would not open, and drops harmful addresses. */
 function link(url: string, label: RichText, spot: RichSpot): RichText[] {
   const target = cleanText(url).replace(/\s/g, '%20');
   const text = visibleOf(label).trim() === '' ? target : label;
   if (spot.inLink) return [text];
   below(spot);
-  if (/^(https?|tg):\/\/./i.test(target)) return [{ type: 'url', text, url: target }];
+  if (/^https?:\/\/./i.test(target)) return [{ type: 'url', text, url: target }];
   const address = /^(?:mailto|tel):([^?]+)/i.exec(target)?.[1];
   if (address !== undefined && /^mailto:/i.test(target))
     return [{ type: 'email_address', text, email_address: address }];

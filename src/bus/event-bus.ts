@@ -196,7 +196,7 @@ class NodeEventBus implements EventBus {
   }
 
   replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay {
-    return { events: this.#rings.replay(sessionKey, lastEventId, this.#clock.epochMs()) };
+    return this.#rings.replay(sessionKey, lastEventId, this.#clock.epochMs());
   }
 
   lastEventId(sessionKey: SessionKey): string {
@@ -356,11 +356,11 @@ class NodeEventBus implements EventBus {
 
   #applyState({ seq, text, ...run }: TurnRun & { seq: number; text: string }): void {
     const previous = this.#rings.ofTurn(run.sessionKey, run.turnId);
-    if (previous !== undefined && previous.epoch > run.epoch) return;
+    if (previous !== undefined && (previous.ended || previous.epoch > run.epoch)) return;
     if (previous === undefined || previous.epoch < run.epoch) {
       const ring = this.#addRing(run, { local: false, seq, text, whole: true });
       if (previous !== undefined || text !== '') this.#showSnapshot(ring);
-    } else if (!previous.local && !previous.ended && previous.lacks(seq)) {
+    } else if (!previous.local && previous.lacks(seq)) {
       previous.restore(seq, text);
       this.#showSnapshot(previous);
       this.#deliverHeldEnd(previous);
@@ -378,10 +378,11 @@ class NodeEventBus implements EventBus {
   }
 }
 
-/** True for an event of an earlier run, of a run on this node, or one that was already received. */
+/** True for an event of an earlier run, of a run on this node, or one that was already received; none follows the end. */
 function isOld(previous: TurnRing, epoch: number, eventSeq: number): boolean {
+  if (previous.ended) return true;
   if (previous.epoch !== epoch) return previous.epoch > epoch;
-  return previous.local || previous.ended || previous.lastSeq >= eventSeq;
+  return previous.local || previous.lastSeq >= eventSeq;
 }
 
 function runOf({ sessionKey, turnId, epoch }: TurnRun): TurnRun {

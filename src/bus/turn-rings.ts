@@ -1,6 +1,6 @@
 /** The rings of this node by session, limited in number and bytes, and removed some time after their turn ended. */
-import { RING_BYTES, RING_KEPT_MS } from '../protocol/bus.ts';
-import { type AgentEvent, FIRST_EVENT_ID } from '../protocol/event.ts';
+import { type EventReplay, RING_BYTES, RING_KEPT_MS } from '../protocol/bus.ts';
+import { type AgentEvent, EVENT_ID, eventId, FIRST_EVENT_ID } from '../protocol/event.ts';
 import type { SessionKey } from '../protocol/message.ts';
 import type { TurnRing } from './turn-ring.ts';
 
@@ -89,30 +89,33 @@ export class TurnRings {
   }
 
   /** Events after `lastEventId`, or one snapshot if they are gone; all that are kept after `FIRST_EVENT_ID`. */
-  replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): AgentEvent[] {
+  replay(sessionKey: SessionKey, lastEventId: string | undefined, epochNow: number): EventReplay {
     const rings = this.#ringsOf(sessionKey);
     const newest = rings.at(-1);
-    if (lastEventId === undefined) {
-      return newest === undefined || newest.ended ? [] : newest.since(newest.startSeq);
-    }
-    if (lastEventId === FIRST_EVENT_ID && rings.length > 0) {
-      return rings.flatMap((ring) => ring.since(ring.startSeq));
-    }
+    if (lastEventId === undefined)
+      return { events: newest === undefined || newest.ended ? [] : newest.since(newest.startSeq) };
+    if (lastEventId === FIRST_EVENT_ID && rings.length > 0) return { events: whole(rings) };
     const place = parseEventId(lastEventId);
+    const endedTurn = place?.endedTurn;
+    const end = rings.findIndex(({ turnId }) => turnId === endedTurn);
+    if (end >= 0) return { events: whole(rings.slice(end + 1)), endedTurn };
     const index =
       place === undefined ? -1 : rings.findIndex((ring) => ring.covers(place.epoch, place.eventSeq));
     if (place === undefined || index < 0) {
-      return newest?.toSnapshot() ?? [{ sessionKey, at: epochNow, type: 'snapshot', text: '' }];
+      const events = newest?.toSnapshot() ?? [
+        { sessionKey, at: epochNow, type: 'snapshot' as const, text: '' },
+      ];
+      return { events, endedTurn };
     }
-    return rings
-      .slice(index)
-      .flatMap((ring, further) => ring.since(further === 0 ? place.eventSeq : ring.startSeq));
+    const later = whole(rings.slice(index + 1));
+    return { events: [...(rings[index]?.since(place.eventSeq) ?? []), ...later], endedTurn };
   }
 
   /** The place of the newest event that is kept. */
   lastEventId(sessionKey: SessionKey): string {
     const newest = this.#bySession.get(sessionKey)?.newest;
-    return newest === undefined ? FIRST_EVENT_ID : `${newest.epoch}-${newest.lastSeq}`;
+    if (newest === undefined) return FIRST_EVENT_ID;
+    return eventId(newest.epoch, newest.lastSeq, newest.ended ? newest.turnId : undefined);
   }
 
   /** Removes everything of a session. */
@@ -147,10 +150,15 @@ export class TurnRings {
   }
 }
 
-/** Reads `<epoch>-<eventSeq>`; undefined for anything else. */
-function parseEventId(id: string): { epoch: number; eventSeq: number } | undefined {
-  const match = /^(\d{1,15})-(\d{1,15})$/.exec(id);
-  return match === null ? undefined : { epoch: Number(match[1]), eventSeq: Number(match[2]) };
+/** Reads what `eventId` returns; undefined for anything else. */
+function parseEventId(id: string) {
+  const [, epoch, eventSeq, endedTurn] = EVENT_ID.exec(id) ?? [];
+  return epoch === undefined ? undefined : { epoch: Number(epoch), eventSeq: Number(eventSeq), endedTurn };
+}
+
+/** All that is kept of these runs. */
+function whole(rings: readonly TurnRing[]): AgentEvent[] {
+  return rings.flatMap((ring) => ring.since(ring.startSeq));
 }
 
 function first<T>(set: Set<T>): T | undefined {

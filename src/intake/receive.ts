@@ -30,7 +30,15 @@ import { createRateLimiter, type RateLimiter, type RateVerdict } from './limits.
 import { checkPlanning } from './plans/modes.ts';
 import { changePlanByReply } from './plans/plan-command.ts';
 import { createPlanButtons } from './plans/plan-control.ts';
-import { deliver, type Refusal, refuseByRule, refuseRate, refuseSender, reply } from './replies.ts';
+import {
+  deliver,
+  type Refusal,
+  refuseByRule,
+  refuseRate,
+  refuseSender,
+  reply,
+  wasAnswered,
+} from './replies.ts';
 import { checkChoice, isAdmin, maySee, refuseReserved } from './sessions.ts';
 import { createLinkButtons } from './surfaces/commands.ts';
 
@@ -75,6 +83,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     // A forwarded message is not an instruction from its sender, and a question asked again is not a command.
     const isText = message.forwarded === true || options.retryOf !== undefined;
     const use = isText ? undefined : readCommand(message.content);
+    if (use !== undefined && (await wasAnswered(context, message))) return { kind: 'handled' };
     const isFree = isUnlimited(use);
     const refusal = isFree ? undefined : refuseContent(message, say);
     if (refusal !== undefined) return await reply(context, message, refusal);

@@ -105,18 +105,29 @@ export async function reply(
   message: InboundMessage,
   receipt: Receipt,
 ): Promise<Receipt> {
-  const { channel } = message;
   if (receipt.kind === 'refused') noteRefused(context, message, receipt);
-  if (!('reply' in receipt) || receipt.reply === undefined) return receipt;
-  const { placeholder, button, answeredInPlace } = message;
-  if (channel === 'http' || answeredInPlace || placeholder !== undefined || button !== undefined)
-    return receipt;
+  if (!('reply' in receipt) || receipt.reply === undefined || isAnsweredInPlace(message)) return receipt;
   const { reply: content, ...rest } = receipt;
   const isPersonal = receipt.kind === 'refused' || receipt.personal === true;
   const outbound = replyTo(message, content, isPersonal, context.languages.say(message));
-  const ref = `reply:${channel}:${message.id}`;
-  await deliver(context, addressOf(message), { ref, message: outbound });
+  await deliver(context, addressOf(message), { ref: replyRef(message), message: outbound });
   return rest;
+}
+
+/**
+ * True for a message whose reply was queued before: platforms hand out again what they do not know to be committed, and
+ * an act such as `/undo` must not happen twice. Throws only `StoreError`.
+ */
+export async function wasAnswered({ ledger }: IntakeContext, message: InboundMessage): Promise<boolean> {
+  return !isAnsweredInPlace(message) && (await ledger.wasQueued(addressOf(message), replyRef(message)));
+}
+
+function isAnsweredInPlace({ channel, placeholder, button, answeredInPlace }: InboundMessage): boolean {
+  return channel === 'http' || answeredInPlace === true || placeholder !== undefined || button !== undefined;
+}
+
+function replyRef({ channel, id }: InboundMessage): string {
+  return `reply:${channel}:${id}`;
 }
 
 /** In a group, what is useful only to its sender is shown to no one else if the channel can do that. */

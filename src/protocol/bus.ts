@@ -98,6 +98,8 @@ export type EventListener = (event: AgentEvent) => void;
 /** Events a reconnecting reader missed, oldest first, with a `snapshot` in place of those that are no longer kept. */
 export interface EventReplay {
   events: AgentEvent[];
+  /** The turn whose end the reader has, whatever this node knows of it: later events of it are repeats. */
+  endedTurn?: string | undefined;
 }
 
 /** Emits the events of one turn with gapless `eventSeq`. */
@@ -118,7 +120,7 @@ export interface EventBus {
   turn(turn: { sessionKey: SessionKey; turnId: string; epoch: number; textSoFar?: string }): TurnEmitter;
   /** Calls `listener` for matching events, other nodes' within about 50 ms. Returns the function that ends it. */
   subscribe(filter: EventFilter, listener: EventListener): () => void;
-  /** What a reader of a session missed after `lastEventId` (`<epoch>-<eventSeq>`; undefined = the running turn). */
+  /** What a reader of a session missed after `lastEventId` (from `sseId`; undefined = the running turn). */
   replay(sessionKey: SessionKey, lastEventId: string | undefined): EventReplay;
   /** The place of the newest kept event of a session; `FIRST_EVENT_ID` when there is none. */
   lastEventId(sessionKey: SessionKey): string;

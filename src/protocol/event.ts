@@ -298,11 +298,21 @@ export type EventEnvelope = FieldsOf<typeof ENVELOPE>;
 export type AgentEvent = EventEnvelope & EventBody;
 
 /** The id an SSE client echoes as `Last-Event-ID`; undefined for events outside a turn. */
-export function sseId(event: EventEnvelope): string | undefined {
-  return event.epoch === undefined || event.eventSeq === undefined
-    ? undefined
-    : `${event.epoch}-${event.eventSeq}`;
+export function sseId({ epoch, eventSeq, turnId, type }: AgentEvent): string | undefined {
+  if (epoch === undefined || eventSeq === undefined) return undefined;
+  return eventId(epoch, eventSeq, type === 'turn_ended' ? turnId : undefined);
 }
+
+/**
+ * `<epoch>-<number>`, and for the end of a turn `<epoch>-<number>-<turn>`: nodes that lost touch may number an end
+ * differently, so only the turn tells each of them that its reader has the end.
+ */
+export function eventId(epoch: number, eventSeq: number, endedTurn: string | undefined): string {
+  return endedTurn === undefined ? `${epoch}-${eventSeq}` : `${epoch}-${eventSeq}-${endedTurn}`;
+}
+
+/** What `eventId` returns. */
+export const EVENT_ID = /^(\d{1,15})-(\d{1,15})(?:-([\w-]{1,64}))?$/;
 
 /** The place before every event of a session: a replay from it returns all that are still kept. */
 export const FIRST_EVENT_ID = '0-0';

@@ -33,7 +33,7 @@ describe('the event bus', () => {
     bus.turn({ sessionKey: KEY, turnId: 't1', epoch: 3 }).emit({ type: 'turn_ended', reason: 'completed' });
     bus.turn({ sessionKey: KEY, turnId: 't2', epoch: 3 }).emit({ type: 'turn_started' });
     bus.turn({ sessionKey: KEY, turnId: 't3', epoch: 4 }).emit({ type: 'turn_started' });
-    expect(heard.map(sseId)).toEqual(['3-1', '3-2', '4-1']);
+    expect(heard.map(sseId)).toEqual(['3-1-t1', '3-2', '4-1']);
   });
 
   it('calls each listener only for events that match its filter', () => {

@@ -26,8 +26,8 @@ describe('the last events of a turn', () => {
     network.current.lose = () => false;
     await vi.advanceTimersByTimeAsync(LOOKS);
     expect(textOnScreen(b.heard)).toBe('begin middle end');
-    expect(b.heard.filter(({ type }) => type === 'turn_ended').map(sseId)).toEqual(['1-4']);
-    expect(b.bus.replay(KEY, '1-4').events).toEqual([]);
+    expect(b.heard.filter(({ type }) => type === 'turn_ended').map(sseId)).toEqual(['1-4-t']);
+    expect(b.bus.replay(KEY, '1-4-t').events).toEqual([]);
   });
 
   it('reach them although all events of a short turn were lost, or only the end', async () => {
@@ -120,9 +120,68 @@ describe('the last events of a turn', () => {
     running.emit({ type: 'turn_ended', reason: 'completed' });
     network.current.resume();
     await vi.advanceTimersByTimeAsync(LOOK_AFTER_MS);
-    expect(b.heard.filter(({ type }) => type === 'turn_ended').map(sseId)).toEqual(['1-4']);
+    expect(b.heard.filter(({ type }) => type === 'turn_ended').map(sseId)).toEqual(['1-4-t']);
     // So a reader that goes to the other node gets nothing twice.
-    expect(a.bus.replay(KEY, '1-4').events).toEqual([]);
+    expect(a.bus.replay(KEY, '1-4-t').events).toEqual([]);
+  });
+
+  describe('for a reader that moves between nodes that do not reach each other', () => {
+    /** Node b has read the end from the database; node a, which ran the turn, cannot be reached from there. */
+    async function apart() {
+      const stored: { turn: TurnStatus } = { turn: { state: 'running' } };
+      const turns = {
+        unfinishedTurns: async () => new Set<string>(),
+        turn: () => Promise.resolve(stored.turn),
+      };
+      const [a, b] = [await node('a'), await node('b', turns)];
+      await flush();
+      const turn = a.bus.turn(RUN);
+      turn.emit(chunk('half'));
+      await flush();
+      network.current.lose = () => true;
+      turn.emit(chunk(' and'));
+      turn.emit(chunk(' half'));
+      turn.emit({ type: 'turn_ended', reason: 'completed' });
+      const readEnd = async () => {
+        stored.turn = DONE;
+        await vi.advanceTimersByTimeAsync(LOOKS);
+      };
+      return { a, b, readEnd };
+    }
+
+    it('come once: the node that ran the turn does not repeat the end that another read from the database', async () => {
+      const { a, b, readEnd } = await apart();
+      await readEnd();
+      const lastId = sseId(b.heard.at(-1)!)!;
+      expect(a.heard.map(sseId)).not.toContain(lastId);
+      expect(a.bus.replay(KEY, lastId)).toEqual({ events: [], endedTurn: 't' });
+      a.bus.turn({ ...RUN, turnId: 'next' }).emit(chunk('more'));
+      expect(textOnScreen(a.bus.replay(KEY, lastId).events)).toBe('more');
+    });
+
+    it('come once: a node that does not know the end yet repeats nothing of the turn, and says that it has ended', async () => {
+      const { a, b, readEnd } = await apart();
+      for (const lastId of [sseId(a.heard.at(-1)!)!, a.bus.lastEventId(KEY)]) {
+        expect(lastId).toBe('1-4-t');
+        expect(b.bus.replay(KEY, lastId)).toEqual({ events: [], endedTurn: 't' });
+      }
+      await readEnd();
+      expect(b.bus.replay(KEY, a.bus.lastEventId(KEY)).events).toEqual([]);
+    });
+
+    it('come once, although another node ran the turn again and told of it only later', async () => {
+      const { b, readEnd } = await apart();
+      await readEnd();
+      network.current.lose = () => false;
+      const c = await node('c');
+      await flush();
+      const again = c.bus.turn({ ...RUN, epoch: 2, textSoFar: 'half' });
+      again.emit(chunk(' and half'));
+      again.emit({ type: 'turn_ended', reason: 'completed' });
+      await vi.advanceTimersByTimeAsync(LOOKS);
+      expect(b.heard.filter(({ type }) => type === 'turn_ended')).toHaveLength(1);
+      expect(textOnScreen(b.heard)).toBe('half and half');
+    });
   });
 
   it('cost nothing while nothing is lost', async () => {

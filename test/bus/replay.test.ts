@@ -27,7 +27,7 @@ describe('replay', () => {
     first.emit(chunk('a'));
     first.emit({ type: 'turn_ended', reason: 'completed' });
     bus.turn({ sessionKey: KEY, turnId: 't2', epoch: 2 }).emit(chunk('b'));
-    expect(ids(bus.replay(KEY, '1-1').events)).toEqual(['1-2', '2-1']);
+    expect(ids(bus.replay(KEY, '1-1').events)).toEqual(['1-2-t1', '2-1']);
     expect(ids(bus.replay(KEY, '2-1').events)).toEqual([]);
     expect(ids(bus.replay(KEY, undefined).events)).toEqual(['2-1']);
   });
@@ -86,7 +86,7 @@ describe('replay', () => {
     turn.emit({ type: 'turn_ended', reason: 'completed' });
     await clock.advance(RING_KEPT_MS - 1);
     bus.turn({ sessionKey: 'telegram:2', turnId: 'u', epoch: 1 });
-    expect(ids(bus.replay(KEY, '1-1').events)).toEqual(['1-2']);
+    expect(ids(bus.replay(KEY, '1-1').events)).toEqual(['1-2-t']);
     expect(bus.replay(KEY, '7-7').events.map((event) => event.type)).toEqual(['snapshot', 'turn_ended']);
     await clock.advance(1);
     bus.turn({ sessionKey: 'telegram:3', turnId: 'v', epoch: 1 });

@@ -76,6 +76,22 @@ describeStore('a message at the api', (databases) => {
     expect(await store.ledger.messages('telegram:42', { limit: 9 })).toEqual([]);
   });
 
+  it('that is a command takes effect once, however often its platform hands it out', async () => {
+    const store = await databases.open();
+    const { receive, hints } = intakeOf(store);
+    await receive(inbound('stop', { content: '/stop' }));
+    await receive(inbound('question', { content: 'and now?' }));
+    for (let n = 0; n < 3; n += 1)
+      expect(await receive(inbound('stop', { content: '/stop' }))).toEqual({ kind: 'handled' });
+    const [lane] = await store.sql<{ stopped: boolean }[]>`
+      select stop_seq >= tail as stopped from lane where key = 'in:telegram:42'`;
+    expect(lane?.stopped).toBe(false);
+    expect(hints).toHaveLength(1);
+    expect(await queued(store)).toHaveLength(1);
+    await receive(inbound('stop again', { content: '/stop' }));
+    expect(hints).toHaveLength(2);
+  });
+
   it("is tried again while the disk of the database is full, and does not count against its sender's rate", async () => {
     const calm = await databases.open();
     const store = await databases.open({ beside: calm, retryForMs: 500 });

@@ -1,7 +1,7 @@
 /** `GET /v1/events`: what happens in all sessions that the caller may see, without texts: for lists that stay up to date. */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Caller, hasScope } from '../../../src/protocol/access.ts';
-import type { AgentEvent } from '../../../src/protocol/event.ts';
+import { type AgentEvent, EVENT_ID } from '../../../src/protocol/event.ts';
 import type { GatewayApi } from '../../../src/protocol/gateway-api.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
 import { TtlCache } from '../../../src/lib/ttl-cache.ts';
@@ -99,8 +99,6 @@ class ListEvents {
 
 const lists = new WeakMap<GatewayApi, ListEvents>();
 
-const EVENT_ID = /^\d{1,15}-\d{1,15}$/;
-
 const route = routeOf('sessions');
 
 export const eventRoutes: readonly Route[] = [
@@ -147,15 +145,15 @@ export const eventRoutes: readonly Route[] = [
 
       // Synchronous, so that no event is emitted between the replay and the subscription.
       const frames = new EventFrames();
+      const replay = deps.gateway.replay(key, lastEventId);
       const write = eachOnce((event) => {
         stream.write(frames.frameOf(event));
         if (event.type === 'session_deleted') stream.end();
-      });
-      const missedEvents = deps.gateway.replay(key, lastEventId).events;
+      }, replay.endedTurn);
       const unsubscribe = deps.gateway.subscribe({ sessionKey: key }, write);
       outgoing.once('close', unsubscribe);
       stream.write(`retry: ${RETRY_MS}\n\n`);
-      for (const event of missedEvents) write(event);
+      for (const event of replay.events) write(event);
       return RESPONSE_ALREADY_SENT;
     },
   }),

@@ -117,17 +117,17 @@ class Subscriptions {
     if ((await gateway.session(this.#stream.owner.caller, key)) === undefined) throw noSession(key);
     if (!this.#stream.open) return;
     this.remove(key);
+    // Synchronous, so that no event is emitted between the replay and the subscription.
+    const replay = gateway.replay(key, lastEventId);
     const write = eachOnce((event) => {
       const id = sseId(event);
       const idField = id === undefined ? '' : `"id":"${id}",`;
       this.#stream.writeEvent(key, id, `{"type":"event",${idField}"event":${this.#frames.jsonOf(event)}}`);
       if (event.type === 'session_deleted') this.remove(key);
-    });
-    // Synchronous, so that no event is emitted between the replay and the subscription.
-    const missedEvents = gateway.replay(key, lastEventId).events;
+    }, replay.endedTurn);
     this.#ends.set(key, gateway.subscribe({ sessionKey: key }, write));
     ok({ session: key });
-    for (const event of missedEvents) write(event);
+    for (const event of replay.events) write(event);
   }
 
   remove(key: SessionKey): void {

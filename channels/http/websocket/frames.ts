@@ -2,6 +2,7 @@
 import type { RawData, WebSocket } from 'ws';
 import { z } from 'zod';
 import type { Clock } from '../../../src/lib/clock.ts';
+import { EVENT_ID } from '../../../src/protocol/event.ts';
 import { parseText } from '../body.ts';
 import { MAX_WAITING_FRAMES, WEBSOCKET_AUTH_MS } from '../config.ts';
 import { HttpError } from '../errors.ts';
@@ -15,7 +16,7 @@ export const CLOSE = { unsupported: 1003, policy: 1008, tryAgain: 1013, unauthor
 /** Names a frame; its answer has the same name. */
 const ref = z.union([z.string().max(64), z.int()]).optional();
 const session = z.string().min(1).max(200);
-const eventId = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'must be the id of an event');
+const eventId = z.string().regex(EVENT_ID, 'must be the id of an event');
 
 const framesByType = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('subscribe'), ref, session, lastEventId: eventId.optional() }),

@@ -160,6 +160,8 @@ export interface Ledger extends SessionStore {
   planOf(turnId: string): Promise<Plan | undefined>;
   /** True while a delivery for the address is queued: no new live message may appear above it. */
   undelivered(address: Address): Promise<boolean>;
+  /** True once a delivery with this `key` (without one, `ref`) was queued for the address. */
+  wasQueued(address: Address, key: string): Promise<boolean>;
   /** T7: ends the `out:` head with the ids of all parts, or keeps the stored ones; dead letters are now reported. */
   finishDelivery(fence: Fence, ref: string, sent: SentMessage[] | undefined): Promise<LaneStep>;
   /** Queues a message outside any turn (a notice, a command's reply); a repeated `key` (without one, `ref`) is queued once. */

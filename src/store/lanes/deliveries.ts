@@ -13,6 +13,7 @@ import {
   bumpLane,
   claimedHeads,
   claimOf,
+  dedupeKey,
   endMessage,
   type HeadRow,
   headList,
@@ -37,6 +38,10 @@ export function createDeliveries(database: Database, notes: Database) {
     },
     undelivered: (address) =>
       database.exists((sql) => sql`select from lane where key = ${`out:${address}`} and tail > head`),
+    wasQueued: (address, key) =>
+      database.exists(
+        (sql) => sql`select from lane_item where lane = ${`out:${address}`} and dedupe = ${dedupeKey(key)}`,
+      ),
     finishDelivery: (fence, ref, parts) => database.run((sql) => finishDelivery(sql, fence, ref, parts)),
     sentParts: (ref) =>
       database.run(async (sql) => {

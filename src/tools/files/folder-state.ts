@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
-import path from 'node:path';
 import { errorCode, ToolError } from '../../protocol/errors.ts';
 import type { FolderState } from '../../protocol/agent/approvals.ts';
 import { contentOf } from './named-files.ts';
 import { WORKSPACE_LIMITS } from './save-file.ts';
-import { openInside, walkFolder } from './workspace.ts';
+import { walkFolder } from './walk-folder.ts';
+import { openInside } from './workspace.ts';
 
 /** Folders whose digests are remembered; those of others are computed again. */
 const MAX_REMEMBERED_FOLDERS = 20;
@@ -48,8 +48,8 @@ async function readState(
   const remembered = new Map<string, Remembered>();
   const names = new Set<string>();
   let bytes = 0;
-  for await (const { name } of walkFolder(place)) {
-    const stats = await lstat(path.join(place, name), { bigint: true }).catch((error: unknown) => {
+  for await (const { name, place: entry } of walkFolder(place)) {
+    const stats = await lstat(entry, { bigint: true }).catch((error: unknown) => {
       throw unreadable(name, error);
     });
     // Two names that are no UTF-8 can read alike, and then only one of them would be looked at.
@@ -60,7 +60,8 @@ async function readState(
     if (stats.isDirectory()) continue;
     const mark = markOf(stats);
     const known = before.get(name);
-    const sha256 = known?.mark === mark ? known.sha256 : await digestOf(place, name, stats, mark);
+    const sha256 =
+      known?.mark === mark ? known.sha256 : await digestOf(place, { name, place: entry }, stats, mark);
     digests.set(name, sha256);
     if (Date.now() - Number(stats.ctimeMs) > RECENT_MS) remembered.set(name, { mark, sha256 });
   }
@@ -73,11 +74,21 @@ function markOf({ dev, ino, size, mode, nlink, mtimeNs, ctimeNs }: BigIntStats):
 }
 
 /** What cannot be opened as a plain file is bound to its identity: a link to its target, anything else to its marks. */
-async function digestOf(place: string, name: string, stats: BigIntStats, mark: string): Promise<string> {
-  if (stats.isSymbolicLink()) return hash('sha256', `link:${await readlink(path.join(place, name))}`);
+async function digestOf(
+  workspace: string,
+  { name, place }: { name: string; place: string },
+  stats: BigIntStats,
+  mark: string,
+): Promise<string> {
+  if (stats.isSymbolicLink()) {
+    const target = await readlink(place).catch((error: unknown) => {
+      throw unreadable(name, error);
+    });
+    return hash('sha256', `link:${target}`);
+  }
   if (!stats.isFile()) return hash('sha256', `special:${mark}`);
   try {
-    await using file = await openInside(place, name);
+    await using file = await openInside(workspace, name);
     return (await contentOf(file.handle)).sha256;
   } catch (error) {
     if (error instanceof ToolError && ['refused', 'unreadable', 'bad_path'].includes(error.code))

@@ -1,10 +1,11 @@
 /** Saves a whole file in the workspace: written next to its path under a temporary name, then renamed over it. */
 import { randomUUID } from 'node:crypto';
-import { constants, type Dir } from 'node:fs';
-import { chmod, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { lstat, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode, ToolError } from '../../protocol/errors.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
+import { walkEverything } from './walk-folder.ts';
 import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
 
 /** All files of a session's folder together, in bytes. */
@@ -24,9 +25,6 @@ export const WORKSPACE_LIMITS: WorkspaceUsage = {
   bytes: MAX_WORKSPACE_BYTES,
   entries: MAX_WORKSPACE_ENTRIES,
 };
-
-/** Linux's O_PATH: a descriptor of the entry, which needs no permission to read it. */
-const O_PATH = 0o10000000;
 
 /** Largest file a tool writes or edits, in bytes. */
 export const MAX_FILE_BYTES = 1024 * 1024;
@@ -120,43 +118,19 @@ export async function workspaceUsage(
   enough: WorkspaceUsage = WORKSPACE_LIMITS,
 ): Promise<WorkspaceUsage> {
   const usage = { bytes: 0, entries: 0 };
-  const folders = [root];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const entries = await unlessGone(readable(folder), folder === root);
-    if (entries === undefined) continue;
-    for await (const entry of entries) {
-      const place = path.join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(place);
-      usage.entries += 1;
-      usage.bytes += ((await unlessGone(lstat(place)))?.blocks ?? 0) * 512;
-      if (usage.bytes > enough.bytes || usage.entries > enough.entries) return usage;
-    }
+  for await (const { place } of walkEverything(root)) {
+    usage.entries += 1;
+    usage.bytes += ((await unlessGone(lstat(place)))?.blocks ?? 0) * 512;
+    if (usage.bytes > enough.bytes || usage.entries > enough.entries) return usage;
   }
   return usage;
 }
 
-async function readable(folder: string): Promise<Dir> {
-  try {
-    return await opendir(folder);
-  } catch (error) {
-    if (errorCode(error) !== 'EACCES') throw error;
-    await makeReadable(folder);
-    return await opendir(folder);
-  }
-}
-
-/** Through a descriptor, because a link put in the folder's place would be followed. */
-async function makeReadable(folder: string): Promise<void> {
-  const flags = O_PATH | (constants.O_NOFOLLOW ?? 0) | (constants.O_DIRECTORY ?? 0);
-  await using handle = await open(folder, flags);
-  await chmod(`/proc/self/fd/${handle.fd}`, 0o700);
-}
-
-async function unlessGone<T>(work: Promise<T>, mustExist = false): Promise<T | undefined> {
+async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (!mustExist && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error))) return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -11,7 +11,8 @@ import {
 } from '../../protocol/agent/tool.ts';
 import { constants } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { isMissing, openFolder, openInside, pathError, pathParts, walkFolder } from './workspace.ts';
+import { walkFolder } from './walk-folder.ts';
+import { isMissing, openFolder, openInside, pathError, pathParts } from './workspace.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './save-file.ts';
 
 import { createFolderStates } from './folder-state.ts';
@@ -100,8 +101,11 @@ async function namesIn(place: string): Promise<string[]> {
 }
 
 async function fileAt(place: string, name: string): Promise<FolderFile | undefined> {
+  const parts = pathParts(name);
+  const last = parts.pop() ?? '';
   try {
-    const stats = await lstat(path.join(place, name));
+    await using folder = await openFolder(place, name, parts);
+    const stats = await lstat(path.join(folder.place, last));
     return stats.isFile() ? { path: name, bytes: stats.size, changedAt: stats.mtime } : undefined;
   } catch (error) {
     if (isMissing(error)) return undefined;

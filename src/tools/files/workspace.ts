@@ -1,6 +1,6 @@
 /** The only path check of the gateway: a walk inside a session's folder that no link, race or device can escape. */
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, opendir } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode, ToolError } from '../../protocol/errors.ts';
 import type { ToolContext } from '../../protocol/agent/tool.ts';
@@ -203,34 +203,4 @@ export function refuseSkills(filePath: string): void {
     'read_only',
     `"${SKILLS}/" holds the skills of the gateway, which are only read: use another folder.`,
   );
-}
-
-/** An entry below the folder: its path from there, and whether it is a plain file. */
-interface FolderEntry {
-  name: string;
-  isFile: boolean;
-}
-
-/**
- * Yields every entry below the folder, folders before their entries, following no links; none if it is missing.
- * Unbounded: the caller counts and stops. Throws `ToolError` for a folder that cannot be read.
- */
-export async function* walkFolder(place: string): AsyncGenerator<FolderEntry> {
-  const folders = [''];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for await (const entry of await entriesOf(path.join(place, folder))) {
-      const name = path.posix.join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(name);
-      yield { name, isFile: entry.isFile() };
-    }
-  }
-}
-
-async function entriesOf(place: string) {
-  try {
-    return await opendir(place);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw pathError(error, '.');
-  }
 }

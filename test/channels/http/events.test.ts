@@ -51,7 +51,9 @@ describe("a session's events", () => {
       'stream_end',
       'turn_ended',
     ]);
-    expect(ids).toEqual(events.map((_, index) => `1-${index + 1}`));
+    expect(ids).toEqual(
+      events.map(({ type, turnId }, at) => `1-${at + 1}${type === 'turn_ended' ? `-${turnId}` : ''}`),
+    );
   });
 
   it('reach two readers identically, and only callers with access (B-38)', async () => {
@@ -103,7 +105,7 @@ describe("a session's events", () => {
       'stream_end',
       'turn_ended',
     ]);
-    expect(ids).toEqual(['1-1', '1-2', '1-3', '1-3', '1-4', '1-5']);
+    expect(ids).toEqual(['1-1', '1-2', '1-3', '1-3', '1-4', `1-5-${events.at(-1)?.turnId}`]);
   });
 
   it('end within a second when the token is revoked', async () => {

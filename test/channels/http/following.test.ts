@@ -49,6 +49,16 @@ describe('the position in the answer to a posted message', () => {
     expect(events[0]?.turnId).toBe(first.turnId);
   });
 
+  it('leads past a turn whose end the reader has from another node, though this one is still in the middle of it', async () => {
+    const { turnId } = await post('one');
+    await vi.waitFor(() => expect(api.gateway.turns.get(turnId)?.state).toBe('done'));
+    const response = await follow(`1-2-${turnId}`);
+    const next = await post('two');
+    const { events } = await eventsUntil(response, ended);
+    const turns = events.flatMap((event) => event.turnId ?? []);
+    expect(new Set(turns)).toEqual(new Set([next.turnId]));
+  });
+
   it('opens nothing before the session exists, or for another token: both look the same', async () => {
     const none = await follow('0-0');
     await post('mine');

@@ -53,6 +53,15 @@ describe('markup', () => {
     },
   );
 
+  it.each(['tg://user?id=7001', 'TG://user?id=7001', 'tg://proxy?server=x', 'tg://login?token=x'])(
+    'never links to %s: it would notify someone, or change their app',
+    (url) => {
+      const { entities } = readHtml(html(`[click](<${url}>)`));
+      expect(entities.map(({ type }) => type)).toEqual(['code']);
+      expect(plain(`[click](${url})`)).toBe(`click (${url})`);
+    },
+  );
+
   it('distinguishes the six headings', () => {
     const shown = [1, 2, 3, 4, 5, 6].map((depth) => html(`${'#'.repeat(depth)} same`));
     expect(new Set(shown).size).toBe(6);

@@ -90,11 +90,11 @@ describe('a rich message', () => {
 
   it('makes no false links, and shows addresses that Telegram does not open', async () => {
     const text =
-      'See README.md and /proc, [call](tel:+49123), [mail](mailto:a@b.example), [here](../docs/x.md), [bad](javascript:alert(1)).';
+      'See README.md and /proc, [call](tel:+49123), [mail](mailto:a@b.example), [here](../docs/x.md), [bad](javascript:alert(1)), [ping](tg://user?id=1).';
     const { message } = (await rich(text)) ?? {};
     expect(message?.skip_entity_detection).toBe(true);
     expect(readRich(message)).toMatchObject({
-      text: 'See README.md and /proc, call, mail, here (../docs/x.md), bad.',
+      text: 'See README.md and /proc, call, mail, here (../docs/x.md), bad, ping (tg://user?id=1).',
       links: ['+49123', 'a@b.example'],
     });
   });

@@ -1,6 +1,6 @@
 /** The event bus of the fake gateway: gapless numbers per session, and every event kept for readers that reconnect. */
-import type { EventListener } from '../../../src/protocol/bus.ts';
-import { type AgentEvent, type EventBody, FIRST_EVENT_ID } from '../../../src/protocol/event.ts';
+import type { EventListener, EventReplay } from '../../../src/protocol/bus.ts';
+import { type AgentEvent, EVENT_ID, type EventBody, FIRST_EVENT_ID } from '../../../src/protocol/event.ts';
 import type { TurnWork, WorkEvent } from '../../../src/protocol/sessions/turn-work.ts';
 import type { MessageRecord } from '../../../src/protocol/store/records.ts';
 import type { SessionKey } from '../../../src/protocol/message.ts';
@@ -17,9 +17,10 @@ export class FakeEvents {
   }
 
   /** The events after `lastEventId`; without it, those of the running turn. */
-  replay(key: SessionKey, lastEventId: string | undefined): { events: AgentEvent[] } {
+  replay(key: SessionKey, lastEventId: string | undefined): EventReplay {
     const ring = this.#ringOf(key);
-    if (lastEventId !== undefined) return { events: ring.slice(Number(lastEventId.split('-')[1])) };
+    const [, , eventSeq, endedTurn] = EVENT_ID.exec(lastEventId ?? '') ?? [];
+    if (eventSeq !== undefined) return { events: ring.slice(Number(eventSeq)), endedTurn };
     const last = ring.at(-1);
     if (last === undefined || last.type === 'turn_ended') return { events: [] };
     return { events: ring.filter((event) => event.turnId === last.turnId) };

@@ -165,5 +165,29 @@ describeGateway(
       says('/retry');
       await seen('no such question');
     });
+
+    it('undoes one question for one /undo, although a restart loses its confirmation and Telegram repeats it', async () => {
+      const [, ben = ''] = FRIENDS;
+      const { telegram } = fixture();
+      const exchange = async (text: string, answer: string) => {
+        telegram.says(ben, text, ben);
+        await vi.waitFor(() => expect(telegram.screen(ben).join('\n')).toContain(answer), WAIT);
+        await fixture().idle(`telegram:${ben}`);
+      };
+      await exchange('one', 'echo: one');
+      await exchange('two', 'echo: two');
+      await exchange('/undo', 'I have forgotten “two”');
+      await fixture().restart(() => Promise.resolve(telegram.updates.unconfirm()));
+      await exchange('three', 'echo: three');
+      expect(await shown(`telegram:${ben}`)).toEqual([
+        'one',
+        'echo: one',
+        '-two',
+        '-echo: two',
+        'three',
+        'echo: three',
+      ]);
+      expect(telegram.screen(ben).join('\n').split('I have forgotten')).toHaveLength(2);
+    });
   },
 );

@@ -1,14 +1,17 @@
 /** The folders of sessions: created for their owner only, removed permanently, and read for approval questions. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_NAMED_FILES, MAX_SCRIPT_BYTES, MAX_SHOWN_FILE } from '../../../src/protocol/agent/approvals.ts';
 import { MAX_LISTED_FILES, type SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { MAX_FOLLOWED_PATHS } from '../../../src/tools/files/named-files.ts';
+import { workspaceUsage } from '../../../src/tools/files/save-file.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
+import { ToolError } from '../../../src/protocol/errors.ts';
+import { campaignSize } from '../../campaign.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 let root = '';
@@ -48,6 +51,59 @@ describe('the list of a folder', () => {
     expect([listed.length, listed.at(-1)?.path, more]).toEqual([MAX_LISTED_FILES, names.at(-2), true]);
   });
 });
+
+/** Looks while a folder is swapped with a link. */
+const LOOKS = campaignSize(5_000);
+
+it.runIf(process.platform === 'linux')(
+  `what is listed, counted and bound to an approval is never outside, while a folder is swapped with a link ${LOOKS} times`,
+  { timeout: 60_000 + LOOKS * 20 },
+  async () => {
+    const place = await files.open('raced');
+    const outside = path.join(root, 'outside');
+    await mkdir(path.join(outside, 'deep'), { recursive: true });
+    await writeFile(path.join(outside, 'secret-name'), 'x'.repeat(1_000_000));
+    await writeFile(path.join(outside, 'both'), 'long and outside');
+    await mkdir(path.join(place, 'real'));
+    await writeFile(path.join(place, 'real', 'both'), 'inside');
+    await symlink(outside, path.join(place, 'evil'));
+    const ended = new AbortController();
+    const at = (name: string): string => path.join(place, name);
+    const swapper = (async () => {
+      while (!ended.signal.aborted) {
+        await rename(at('real'), at('dir')).catch(String);
+        await rename(at('dir'), at('real')).catch(String);
+        await rename(at('evil'), at('dir')).catch(String);
+        await rename(at('dir'), at('evil')).catch(String);
+      }
+    })();
+    const unlessRefused = (error: unknown): undefined => {
+      if (!(error instanceof ToolError)) throw error;
+    };
+    const names = new Set<string>();
+    const sizes = new Set<number>();
+    try {
+      for (let n = 0; n < LOOKS; n += 1) {
+        const list = await files.list('raced').catch(unlessRefused);
+        for (const { path: name, bytes } of list?.files ?? []) {
+          names.add(name);
+          sizes.add(bytes);
+        }
+        const state = await files.state('raced').catch(unlessRefused);
+        for (const name of state?.files.keys() ?? []) names.add(name);
+        sizes.add(state?.bytes ?? 0);
+        const { bytes } = await workspaceUsage(place);
+        expect(bytes).toBeLessThan(1_000_000);
+      }
+    } finally {
+      ended.abort();
+      await swapper;
+    }
+    expect([...names].filter((name) => /secret|deep/.test(name))).toEqual([]);
+    expect([...names]).toContain('real/both');
+    expect([...sizes].filter((bytes) => ![0, 6].includes(bytes))).toEqual([]);
+  },
+);
 
 describe('the folder of a session', () => {
   it('is created once, for its owner only', async () => {
