@@ -108,6 +108,8 @@ export async function reply(
   const { channel } = message;
   if (receipt.kind === 'refused') noteRefused(context, message, receipt);
   if (!('reply' in receipt) || receipt.reply === undefined) return receipt;
+  // Someone who writes to a person whom the bot stands in for reads nothing of the gateway's.
+  if (message.onBehalfOf !== undefined) return { ...receipt, reply: undefined };
   const { placeholder, button, answeredInPlace } = message;
   if (channel === 'http' || answeredInPlace || placeholder !== undefined || button !== undefined)
     return receipt;
