@@ -11,6 +11,8 @@ export const EVENT_ID = /^\$\S{1,254}$/;
 const CONTENT_URI = /^mxc:\/\/([A-Za-z0-9.:[\]-]{1,220})\/([A-Za-z0-9_-]{1,220})$/;
 /** The types of a poll's start event: the one that clients send so far (MSC3381), and the one in the specification. */
 export const POLL_TYPES = ['org.matrix.msc3381.poll.start', 'm.poll.start'];
+/** The type of the event that gives a room its name. */
+export const ROOM_NAME = 'm.room.name';
 /** Maximum number of options listed; MSC3381 allows no more. */
 const MAX_ANSWERS = 20;
 

@@ -74,6 +74,8 @@ export class Reader {
       ...(repliedTo && { repliedTo, repliedName: await rooms.nameOf(roomId, repliedTo.sender) }),
     });
     const button = replied && namedIn(inbound.content, this.#buttonsOf(replied));
+    if (button === undefined && inbound.place === 'group' && inbound.mentioned)
+      return { ...inbound, chatName: await rooms.titleOf(roomId) };
     return button === undefined ? inbound : pressOf(inbound, button, replied?.event_id ?? '');
   }
 

@@ -19,6 +19,7 @@ import {
   readMember,
   readRedaction,
   ROOM_ID,
+  ROOM_NAME,
   type SyncAnswer,
 } from './events.ts';
 import { answerInvitation, followRoom } from './joining.ts';
@@ -217,6 +218,7 @@ export class Receiving {
 
   #noteState(roomId: string, event: RawEvent): void {
     this.#parts.encryption.noteState(roomId, event);
+    if (event.type === ROOM_NAME) this.#rooms.renamed(roomId);
     const member = readMember(event);
     if (member !== undefined) this.#rooms.changed(roomId, member.userId);
   }

@@ -5,7 +5,7 @@ import type { InboundMessage } from '../../src/protocol/message.ts';
 import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { clipEnd, oneLine } from '../../src/lib/text.ts';
 import { CLIENT, errcodeOf, type MatrixClient, pathOf } from './client.ts';
-import { localpartOf, type RawEvent, readEvents, readMember, ROOM_ID } from './events.ts';
+import { localpartOf, type RawEvent, readEvents, readMember, ROOM_ID, ROOM_NAME } from './events.ts';
 
 /** How long an unchanged fact is remembered, in milliseconds, and for how many rooms and people. */
 const KNOWN_MS = 3_600_000;
@@ -17,6 +17,7 @@ const MAX_NAME = 80;
 
 const Joined = z.object({ joined: z.record(z.string(), z.unknown()) });
 const Member = z.object({ displayname: z.string().nullish() });
+const Name = z.object({ name: z.string() });
 
 /** Whether several people read a room, and people's names: requested when needed, and again after a change. */
 export class Rooms {
@@ -24,12 +25,27 @@ export class Rooms {
   readonly #replacements: Replacements;
   readonly #counts: TtlCache<number>;
   readonly #names: TtlCache<string>;
+  /** The names of rooms; '' for a room without one. */
+  readonly #titles: TtlCache<string>;
 
   constructor(client: MatrixClient, replacements: Replacements, epochNow: () => number) {
     this.#client = client;
     this.#replacements = replacements;
     this.#counts = new TtlCache(KNOWN_MS, MAX_ROOMS, epochNow);
     this.#names = new TtlCache(KNOWN_MS, MAX_NAMES, epochNow);
+    this.#titles = new TtlCache(KNOWN_MS, MAX_ROOMS, epochNow);
+  }
+
+  /** The name that a room was given; undefined without one. Throws `ChannelError`. */
+  async titleOf(roomId: string): Promise<string | undefined> {
+    const title = this.#titles.get(roomId) ?? (await this.#readTitle(roomId));
+    this.#titles.set(roomId, title);
+    return title || undefined;
+  }
+
+  /** The room has another name. */
+  renamed(roomId: string): void {
+    this.#titles.delete(roomId);
   }
 
   /** A room is private if it and those it replaces contain one person and the bot at most. Throws `ChannelError`. */
@@ -70,15 +86,25 @@ export class Rooms {
     return Object.keys(Joined.safeParse(answer).data?.joined ?? { one: 1, two: 2, three: 3 }).length;
   }
 
+  async #readTitle(roomId: string): Promise<string> {
+    const answer = await this.#stateOf(roomId, ROOM_NAME, '');
+    return clipEnd(oneLine(Name.safeParse(answer).data?.name ?? ''), MAX_NAME);
+  }
+
   async #readName(roomId: string, userId: string): Promise<string> {
-    const path = pathOf(CLIENT, 'rooms', roomId, 'state', 'm.room.member', userId);
-    const answer = await this.#client.call('GET', path).catch((error: unknown) => {
+    const answer = await this.#stateOf(roomId, 'm.room.member', userId);
+    const name = oneLine(Member.safeParse(answer).data?.displayname ?? '');
+    return name === '' ? localpartOf(userId) : clipEnd(name, MAX_NAME);
+  }
+
+  /** The content of a state event; empty for one that does not exist, or that the bot may not see. */
+  async #stateOf(roomId: string, type: string, key: string): Promise<unknown> {
+    const path = pathOf(CLIENT, 'rooms', roomId, 'state', type, key);
+    return await this.#client.call('GET', path).catch((error: unknown) => {
       const code = errcodeOf(error);
       if (code === 'M_NOT_FOUND' || code === 'M_FORBIDDEN') return {};
       throw error;
     });
-    const name = oneLine(Member.safeParse(answer).data?.displayname ?? '');
-    return name === '' ? localpartOf(userId) : clipEnd(name, MAX_NAME);
   }
 }
 

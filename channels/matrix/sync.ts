@@ -8,6 +8,7 @@ import type { Receive } from '../../src/protocol/receive.ts';
 import { CLIENT, type MatrixClient, type MatrixTiming, pathOf } from './client.ts';
 import {
   POLL_TYPES,
+  ROOM_NAME,
   type RawEvent,
   type RawTimeline,
   readEvents,
@@ -34,6 +35,7 @@ const TYPES = [
   'm.room.message',
   'm.sticker',
   ...POLL_TYPES,
+  ROOM_NAME,
   'm.reaction',
   'm.room.redaction',
   'm.room.member',
@@ -49,7 +51,7 @@ const FILTER = {
   room: {
     account_data: NOTHING,
     ephemeral: NOTHING,
-    state: { types: ['m.room.member', 'm.room.tombstone', ENCRYPTION, VISIBILITY] },
+    state: { types: ['m.room.member', 'm.room.tombstone', ROOM_NAME, ENCRYPTION, VISIBILITY] },
     timeline: { types: TYPES, limit: PER_ROOM },
   },
 };

@@ -1,4 +1,4 @@
-/** People (`users.info`): names and languages, cached for a while; and who administers a chat. */
+/** People (`users.info`) and channels (`conversations.info`): names and languages, cached for a while; and who administers a chat. */
 import { z } from 'zod';
 import type { Log } from '../../src/protocol/log.ts';
 import { waitAtMost } from '../../src/lib/async/sleep.ts';
@@ -25,6 +25,15 @@ const Info = z.object({
     real_name: z.string().optional(),
     locale: z.string().optional(),
     profile: z.object({ display_name: z.string().optional(), real_name: z.string().optional() }).optional(),
+  }),
+});
+
+/** `conversations.info`: `creator` is absent for chats that nobody created. */
+const Conversation = z.object({
+  channel: z.object({
+    creator: z.string().optional(),
+    name: z.string().optional(),
+    is_mpim: z.boolean().optional(),
   }),
 });
 
@@ -56,6 +65,12 @@ export class People {
     return names;
   }
 
+  /** The name of a channel without its #, if it is known now or soon; undefined for other chats. Never throws. */
+  async channelName(id: string): Promise<string | undefined> {
+    if (this.#isUnknown(id)) await waitAtMost(WAIT_MS, this.#ask(id));
+    return this.#names.get(id);
+  }
+
   /** The language of a person whose name was read, in Slack's form: `de-DE`. */
   languageOf(id: string): string | undefined {
     return this.#locales.get(id);
@@ -65,10 +80,25 @@ export class People {
     return this.#names.get(id) === undefined && this.#missing.get(id) === undefined;
   }
 
-  async #ask(user: string): Promise<void> {
-    const request = this.#requests.get(user) ?? this.#read(user).finally(() => this.#requests.delete(user));
-    this.#requests.set(user, request);
+  async #ask(id: string): Promise<void> {
+    const read = () => (USER_ID.test(id) ? this.#read(id) : this.#readChannel(id));
+    const request = this.#requests.get(id) ?? read().finally(() => this.#requests.delete(id));
+    this.#requests.set(id, request);
     await request;
+  }
+
+  async #readChannel(channel: string): Promise<void> {
+    try {
+      const { name = '', is_mpim: isUnnamed } = Conversation.parse(
+        await this.#api.call('conversations.info', { channel }),
+      ).channel;
+      // Slack makes a name of the members for people who write to several at once.
+      if (name !== '' && isUnnamed !== true) this.#names.set(channel, name);
+      else this.#missing.set(channel, true);
+    } catch (error) {
+      this.#missing.set(channel, true);
+      this.#log.debug({ err: error }, 'slack_name_unknown');
+    }
   }
 
   async #read(user: string): Promise<void> {
@@ -98,9 +128,6 @@ const Person = z.object({
     is_owner: z.boolean().optional(),
   }),
 });
-
-/** `conversations.info`: absent for chats that nobody created. */
-const Conversation = z.object({ channel: z.object({ creator: z.string().optional() }) });
 
 type Person = z.infer<typeof Person>['user'];
 

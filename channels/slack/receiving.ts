@@ -224,7 +224,10 @@ export class Receiving {
     const names = await people.names(peopleIn(message));
     const inbound = isEdit ? toEdit(message, self, names) : toInbound(message, self, names);
     if (inbound === undefined) return undefined;
-    const withLanguage = { ...inbound, language: people.languageOf(inbound.senderId) };
+    const isCalled = inbound.place === 'group' && inbound.mentioned;
+    const chatName = isCalled ? await people.channelName(inbound.chatId) : undefined;
+    const language = people.languageOf(inbound.senderId);
+    const withLanguage = { ...inbound, language, ...(chatName !== undefined && { chatName }) };
     status.noteWriter(withLanguage);
     return withLanguage;
   }

@@ -5,11 +5,10 @@ import type { ReactionType } from 'grammy/types';
 import { Api } from 'grammy/web';
 import type { ChannelIdentity } from '../../src/protocol/channel.ts';
 import { type ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
-import type { Place } from '../../src/protocol/message.ts';
 import { textRef } from '../../src/protocol/texts/say.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { stripEnd } from '../../src/lib/text.ts';
-import { type GrammySignal, topicOf } from './call-options.ts';
+import type { GrammySignal, topicOf } from './call-options.ts';
 import { isFileTooBig, isWebhookConflict, toChannelError } from './errors.ts';
 import { createFetch } from './http-call.ts';
 
@@ -35,7 +34,16 @@ const WANTED_UPDATES = [
   'my_chat_member',
   'stopped_message_generation',
 ] as const;
-type UpdateKind = (typeof WANTED_UPDATES)[number] | 'inline_query' | 'chosen_inline_result' | 'guest_message';
+const INLINE_UPDATES = ['inline_query', 'chosen_inline_result'] as const;
+const BUSINESS_UPDATES = [
+  'business_connection',
+  'business_message',
+  'edited_business_message',
+  'deleted_business_messages',
+] as const;
+type UpdateKind =
+  | (typeof WANTED_UPDATES | typeof INLINE_UPDATES | typeof BUSINESS_UPDATES)[number]
+  | 'guest_message';
 
 /** The Bot API of one bot. Methods throw only `ChannelError`. */
 export class BotApi {
@@ -59,6 +67,8 @@ export class BotApi {
     /** Answer in chats where the bot is no member. */
     inline?: boolean;
     guests?: boolean;
+    /** Answer in the name of people who have connected the bot to their account. */
+    business?: boolean;
   }) {
     const { token, callTimeoutMs, clock } = config;
     const apiRoot = rootOf(config.apiRoot);
@@ -72,7 +82,8 @@ export class BotApi {
     this.#token = token;
     this.wantedUpdates = [
       ...WANTED_UPDATES,
-      ...(config.inline === true ? (['inline_query', 'chosen_inline_result'] as const) : []),
+      ...(config.inline === true ? INLINE_UPDATES : []),
+      ...(config.business === true ? BUSINESS_UPDATES : []),
       ...(config.guests === true ? (['guest_message'] as const) : []),
     ];
     this.#clock = clock;
@@ -137,10 +148,11 @@ export class BotApi {
   }
 
   /** `sendChatAction`: "typing…" for 5 s or until a message arrives. */
-  async type({ chatId, threadId }: Place): Promise<void> {
-    await this.call('sendChatAction', (api, limit) =>
-      api.sendChatAction(chatId, 'typing', topicOf(threadId), limit),
-    );
+  async type(
+    chatId: string,
+    options: ReturnType<typeof topicOf> & { business_connection_id?: string },
+  ): Promise<void> {
+    await this.call('sendChatAction', (api, limit) => api.sendChatAction(chatId, 'typing', options, limit));
   }
 
   /** `setMessageReaction`: the bot's only reaction to a message; without an emoji, removes it. */

@@ -24,14 +24,14 @@ const MAX_COPIED = 256;
 /** Green and red (Bot API `InlineKeyboardButton.style`). */
 const STYLES = { confirm: 'success', danger: 'danger' } as const;
 
-/** True for the id of a topic. */
-export function isTopic(threadId: string): boolean {
-  return /^\d+$/.test(threadId);
+/** True for an id of Telegram's own: a topic or a message of a chat of which the bot is part. */
+export function isNumber(id: string): boolean {
+  return /^\d+$/.test(id);
 }
 
 /** The topic of a call. */
 export function topicOf(threadId: string | undefined): { message_thread_id?: number } {
-  return threadId === undefined || !isTopic(threadId) ? {} : { message_thread_id: Number(threadId) };
+  return threadId === undefined || !isNumber(threadId) ? {} : { message_thread_id: Number(threadId) };
 }
 
 /** The topic and the message replied to. Sends must not name the General topic: Telegram would not find it. */
@@ -42,7 +42,8 @@ export function placeOf({ threadId, replyTo }: OutboundPart | OutboundFile): {
   const reply = { message_id: Number(replyTo), allow_sending_without_reply: true } as const;
   return {
     ...topicOf(threadId === GENERAL_TOPIC ? undefined : threadId),
-    ...(replyTo !== undefined && { reply_parameters: reply }),
+    // What was written to an owner is in another chat than what is shown of it to the owner.
+    ...(replyTo !== undefined && isNumber(replyTo) && { reply_parameters: reply }),
   };
 }
 
@@ -87,9 +88,11 @@ export function keyboardOf(buttons: readonly Button[]): {
 }
 
 /** Where a file is sent, and its caption, if it has one. */
-export function fileOptions(file: OutboundFile, plain: boolean) {
-  const { chatId, caption } = file;
-  const target = { chat_id: chatId, ...placeOf(file) };
+export function fileOptions<Target extends { chat_id: string }>(
+  target: Target,
+  { caption }: OutboundFile,
+  plain: boolean,
+) {
   if (caption === undefined || caption.length === 0) return target;
   return plain
     ? { ...target, caption: caption.plain }
@@ -126,7 +129,7 @@ interface UploadMethod {
   name: string;
   send(
     api: RawApi,
-    options: ReturnType<typeof fileOptions>,
+    options: ReturnType<typeof fileOptions<{ chat_id: string }>>,
     file: InputFile,
     signal: GrammySignal,
   ): Promise<{ message_id: number }>;

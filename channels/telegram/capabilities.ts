@@ -2,6 +2,8 @@
 import type { Capabilities } from '../../src/protocol/channel.ts';
 import { usualCapabilities } from '../../src/protocol/channel-settings.ts';
 import type { PlaceRate } from '../../src/protocol/delivery.ts';
+import { addressOf, type Place } from '../../src/protocol/message.ts';
+import { isBusiness } from './business.ts';
 import type { TelegramConfig } from './config.ts';
 import { MAX_CAPTION, MAX_UPLOAD_BYTES } from './call-options.ts';
 import { MAX_LENGTH } from './render.ts';
@@ -26,10 +28,11 @@ export function capabilitiesOf(settings: TelegramConfig): Capabilities {
     maxLength: MAX_LENGTH,
     rates: {
       callsPerSecond: settings.callsPerSecond,
-      of: ({ chatId }) => rateOf(chatId, settings),
-      ofReactions: ({ chatId }) => reactionRateOf(chatId, settings),
+      of: (place) => rateOf(place, settings),
+      ofReactions: (place) => reactionRateOf(place, settings),
     },
     typingMs: TYPING_MS,
+    wholeOnly: isBusiness,
   });
 }
 
@@ -39,18 +42,19 @@ function isGroup(chatId: string): boolean {
 }
 
 /** A refused reaction delays no text. Telegram does not say whether it counts them with texts, so they use few of a group's calls. */
-function reactionRateOf(chatId: string, settings: TelegramConfig): PlaceRate {
-  const rate = rateOf(chatId, settings);
+function reactionRateOf(place: Place, settings: TelegramConfig): PlaceRate {
+  const rate = rateOf(place, settings);
   const { window } = rate;
   const calls = window === undefined ? 0 : Math.ceil(window.calls * REACTION_SHARE);
-  return { ...rate, key: `reactions ${chatId}`, reserved: 0, window: window && { ...window, calls } };
+  return { ...rate, key: `reactions ${place.chatId}`, reserved: 0, window: window && { ...window, calls } };
 }
 
-/** The rate limit of one chat, shared by all its topics. */
-function rateOf(chatId: string, settings: TelegramConfig): PlaceRate {
+/** The rate limit of one chat, shared by all its topics; chats of an owner's account are chats of their own. */
+function rateOf(place: Place, settings: TelegramConfig): PlaceRate {
+  const { chatId } = place;
   const kind = isGroup(chatId) ? 'group' : 'private';
   return {
-    key: chatId,
+    key: isBusiness(place) ? addressOf(place) : chatId,
     editIntervalMs: settings.editIntervalMs[kind],
     burst: settings.burst[kind],
     reserved: settings.reservedForFinals[kind],

@@ -8,6 +8,7 @@ import { inEnglish } from '../../src/protocol/texts/say.ts';
 import { agentOf, rootOf } from './bot-api.ts';
 import type { GrammySignal } from './call-options.ts';
 import { toChannelError } from './errors.ts';
+import type { TelegramConfig } from './config.ts';
 import { createFetch } from './http-call.ts';
 import { webhookAddress, type WebhookInfo, webhookTrouble } from './receiving/update-sources.ts';
 import { groupsThatNeedAll } from './receiving/receiving.ts';
@@ -18,12 +19,19 @@ const finding = findingsOn('Telegram');
 const PRIVACY_REMEDY =
   'turn privacy mode off at @BotFather (/setprivacy), then remove the bot from the group and add it again';
 
-/** Asks with `getMe` and `getWebhookInfo`; `token` is secret, `webhookUrl` comes from the settings. Never throws. */
+/** No account can be connected, although the settings ask for it. */
+const NO_SECRETARY = finding(
+  'warning',
+  'The bot cannot be connected to an account, so it answers in no one’s name.',
+  'switch on Secretary Mode at @BotFather (the bot, Bot Settings), or remove channels.telegram.business',
+);
+
+/** Asks with `getMe` and `getWebhookInfo`; `token` is secret. Never throws. */
 export async function check(
   token: string,
   configuredRoot: string | undefined,
   access: ChannelAccess | undefined,
-  webhookUrl: string | undefined,
+  { webhook, business }: Pick<TelegramConfig, 'webhook' | 'business'>,
   { signal }: CheckContext,
 ): Promise<Finding[]> {
   const apiRoot = rootOf(configuredRoot);
@@ -37,8 +45,11 @@ export async function check(
     const info = await api.getWebhookInfo(limit);
     return [
       finding('ok', `The token belongs to @${me.username}.`),
-      ...receivingFindings(webhookUrl, info, () => api.deleteWebhook({ drop_pending_updates: false }, limit)),
+      ...receivingFindings(webhook?.url, info, () =>
+        api.deleteWebhook({ drop_pending_updates: false }, limit),
+      ),
       privacyFinding(me.can_read_all_group_messages, access),
+      ...(business && !me.can_connect_to_business ? [NO_SECRETARY] : []),
     ];
   } catch (error) {
     const failure = toChannelError(error, method, token);

@@ -30,6 +30,12 @@ export const settings = z.strictObject({
     .describe(
       'the bot answers people who may write to it when they mention it in chats where it is no member; needs guest mode at @BotFather',
     ),
+  business: z
+    .boolean()
+    .default(false)
+    .describe(
+      'the bot answers in the name of owners who have connected it to their account; needs Secretary Mode at @BotFather',
+    ),
   miniApp: z
     .strictObject({
       url: z

@@ -10,7 +10,7 @@ import type { Place, SentMessage } from '../../src/protocol/message.ts';
 import type { Say } from '../../src/protocol/texts/say.ts';
 import { clipEnd } from '../../src/lib/text.ts';
 import type { BotApi } from './bot-api.ts';
-import { formatOf, isTopic, textOf } from './call-options.ts';
+import { formatOf, isNumber, textOf } from './call-options.ts';
 import { isNotModified } from './errors.ts';
 
 /** Ids of the bot's message there: that of an inline message, or of the guest query whose answer it will be. */
@@ -33,7 +33,7 @@ export function guestMessage(queryId: string): SentMessage {
 
 /** True for the place of a question asked in a chat where the bot is no member. */
 export function isElsewhere({ threadId }: Pick<Place, 'threadId'>): boolean {
-  return threadId !== undefined && !isTopic(threadId);
+  return threadId !== undefined && !isNumber(threadId);
 }
 
 /** Methods throw only `ChannelError`. */

@@ -9,7 +9,7 @@ const TOKEN_REFUSED = textRef('health.chat_token', { network: 'Telegram', variab
 
 /** Telegram's descriptions of a bot that is blocked, removed, or was never started. */
 const UNWANTED =
-  /blocked by the user|user is deactivated|bot was kicked|is not a member|can't initiate conversation|can't send messages to (bots|the user)|chat not found|chat was deleted|USER_IS_BLOCKED|USER_DEACTIVATED/i;
+  /blocked by the user|user is deactivated|bot was kicked|is not a member|can't initiate conversation|can't send messages to (bots|the user)|chat not found|chat was deleted|business connection not found|BUSINESS_PEER_|USER_IS_BLOCKED|USER_DEACTIVATED/i;
 
 /** Methods that a self-hosted server may be too old for: there, a 404 does not concern the token. */
 const NEWER_METHODS: ReadonlySet<string> = new Set([

@@ -1,8 +1,12 @@
 /** The Telegram channel: long polling or a webhook, and messages that grow by edits, over grammY's Bot API client. */
 import type { Channel, ChannelDeps, QuestionState } from '../../src/protocol/channel.ts';
+import type { AskedQuestion } from '../../src/protocol/delivery.ts';
+import type { Place } from '../../src/protocol/message.ts';
 import { CHANNEL_TIMING } from '../../src/protocol/channel-settings.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { BotApi, CALL_TIMEOUT_MS, type Emoji } from './bot-api.ts';
+import { BusinessChats } from './business.ts';
+import { topicOf } from './call-options.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import type { TelegramConfig } from './config.ts';
 import { openFile } from './download.ts';
@@ -42,16 +46,14 @@ export function create(
 ): Channel {
   const timing = { ...TIMING, ...waits };
   const { updates, log, chatSettings, gateway } = deps;
-  const { token, apiRoot } = config;
-  const bot = new BotApi({ token, apiRoot, ...timing, inline: config.inline, guests: config.guests });
+  const { token } = config;
+  const bot = new BotApi({ ...timing, ...config });
   const posted = new PostedUpdates(updates, token);
   const webhook =
     config.webhook && new TelegramWebhook(token, config.webhook, bot, posted, log, timing.clock);
-  const whole = new WholeAnswers(config.richMessages, chatSettings, log);
-  const lostSends = new TelegramLostSends();
-  const hiddenMessages = new HiddenMessages(bot, chatSettings, log);
-  const elsewhere = new ElsewhereMessages(bot);
-  const sending = new Sending(bot, { hiddenMessages, elsewhere, whole, lostSends });
+  const kinds = kindsOf(bot, config, deps, timing.clock);
+  const { whole, lostSends, elsewhere, business } = kinds;
+  const sending = new Sending(bot, kinds);
   const topics = new Topics(bot, chatSettings, log);
   const introduction = new Introduction(bot, deps, config.miniApp?.url);
   const commandNames = new Set(['start', ...gateway.commands.map(({ name }) => name)]);
@@ -64,7 +66,18 @@ export function create(
     start: async (receive) => {
       await receiving?.stop();
       const source = webhook?.source() ?? new PolledUpdates(bot, posted);
-      const parts = { ...deps, bot, source, introduction, topics, elsewhere, lostSends, timing, receive };
+      const parts = {
+        ...deps,
+        bot,
+        source,
+        introduction,
+        topics,
+        elsewhere,
+        business,
+        lostSends,
+        timing,
+        receive,
+      };
       receiving = new Receiving(parts);
       receiving.start();
     },
@@ -78,13 +91,42 @@ export function create(
     lostSends,
     renderWhole: async (place, text) => (isElsewhere(place) ? undefined : await whole.render(place, text)),
     render: (doc) => renderTelegram(doc, commandNames),
-    typing: async (place) => (isElsewhere(place) ? undefined : await bot.type(place)),
-    react: ({ chatId, messageId }, state) => bot.react(chatId, messageId, REACTIONS[state]),
+    typing: (place) => showTyping(bot, business, place),
+    react: (question, state) => showState(bot, question, state),
     openThread: (chat, name) => topics.open(chat, name),
     isAdmin: ({ chatId }, senderId) => bot.isAdmin(chatId, senderId),
     readSignIn: config.miniApp && readInitData(token, timing.epochNow),
     health: () => receiving?.health ?? { state: 'off' },
   };
+}
+
+/** The kinds of messages that are sent in their own ways. */
+function kindsOf(
+  bot: BotApi,
+  config: TelegramConfig,
+  deps: ChannelDeps,
+  clock: Clock,
+): ConstructorParameters<typeof Sending>[1] {
+  const { chatSettings, log } = deps;
+  return {
+    hiddenMessages: new HiddenMessages(bot, chatSettings, log),
+    elsewhere: new ElsewhereMessages(bot),
+    business: new BusinessChats(bot, deps, () => clock.monotonicMs()),
+    whole: new WholeAnswers(config.richMessages, chatSettings, log),
+    lostSends: new TelegramLostSends(),
+  };
+}
+
+/** In chats of others, the bot cannot react. */
+async function showState(bot: BotApi, question: AskedQuestion, state: QuestionState): Promise<void> {
+  if (!isElsewhere(question)) await bot.react(question.chatId, question.messageId, REACTIONS[state]);
+}
+
+/** Telegram shows it to whoever reads the answer, but not where the bot is no member. */
+async function showTyping(bot: BotApi, business: BusinessChats, place: Place): Promise<void> {
+  const ownersChat = await business.targetOf(place);
+  if (ownersChat !== undefined) await bot.type(ownersChat.chat_id, ownersChat);
+  else if (!isElsewhere(place)) await bot.type(place.chatId, topicOf(place.threadId));
 }
 
 /** The reactions that show the state of a question. */

@@ -44,7 +44,7 @@ export const manifest = defineChannel({
   async check({ env, settings, access }, context) {
     const { check } = await import('./check.ts');
     const { TELEGRAM_BOT_TOKEN: token = '', TELEGRAM_API_ROOT: apiRoot } = env;
-    return await check(token, apiRoot, access, settings.webhook?.url, context);
+    return await check(token, apiRoot, access, settings, context);
   },
   async create({ env, settings }, deps) {
     const { create } = await import('./index.ts');

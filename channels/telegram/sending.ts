@@ -3,6 +3,7 @@ import type { LostSends, OutboundFile, OutboundPart, Rendered } from '../../src/
 import { ChannelError } from '../../src/protocol/errors.ts';
 import type { Place, SentMessage } from '../../src/protocol/message.ts';
 import type { BotApi } from './bot-api.ts';
+import { type BusinessChats, businessId, numberOf } from './business.ts';
 import {
   draftIdOf,
   fileOptions,
@@ -87,6 +88,7 @@ export class Sending {
   readonly #bot: BotApi;
   readonly #hidden: HiddenMessages;
   readonly #elsewhere: ElsewhereMessages;
+  readonly #business: BusinessChats;
   readonly #whole: WholeAnswers;
   readonly #lostSends: TelegramLostSends;
 
@@ -95,6 +97,7 @@ export class Sending {
     parts: {
       hiddenMessages: HiddenMessages;
       elsewhere: ElsewhereMessages;
+      business: BusinessChats;
       whole: WholeAnswers;
       lostSends: TelegramLostSends;
     },
@@ -102,6 +105,7 @@ export class Sending {
     this.#bot = bot;
     this.#hidden = parts.hiddenMessages;
     this.#elsewhere = parts.elsewhere;
+    this.#business = parts.business;
     this.#whole = parts.whole;
     this.#lostSends = parts.lostSends;
   }
@@ -109,10 +113,15 @@ export class Sending {
   async send(part: OutboundPart): Promise<SentMessage> {
     const hiddenMessage = await this.#hidden.send(part);
     if (hiddenMessage !== undefined) return hiddenMessage;
+    const ownersChat = part.isAnswer === true ? await this.#business.targetOf(part) : undefined;
+    // Telegram accepts no buttons there, and does not number the messages with those of the bot.
+    if (ownersChat !== undefined)
+      return { id: businessId(await sendPart(this.#bot, { ...part, buttons: [] }, ownersChat)) };
     const { chatId, nonce } = part;
     const newest = this.#lostSends.newest(chatId);
     try {
-      const message = await sendPart(this.#bot, visible(part));
+      const target = { chat_id: chatId, ...placeOf(visible(part)) };
+      const message = { id: String(await sendPart(this.#bot, part, target)) };
       this.#lostSends.note(chatId, message.id);
       return message;
     } catch (error) {
@@ -123,9 +132,11 @@ export class Sending {
   }
 
   async sendFile(file: OutboundFile): Promise<SentMessage> {
-    const message = await sendFile(this.#bot, file);
-    this.#lostSends.note(file.chatId, message.id);
-    return message;
+    const ownersChat = file.isAnswer === true ? await this.#business.targetOf(file) : undefined;
+    if (ownersChat !== undefined) return { id: businessId(await sendFile(this.#bot, file, ownersChat)) };
+    const id = String(await sendFile(this.#bot, file, { chat_id: file.chatId, ...placeOf(file) }));
+    this.#lostSends.note(file.chatId, id);
+    return { id };
   }
 
   /** `editMessageText`; "not modified" is success. */
@@ -133,13 +144,16 @@ export class Sending {
     if (await this.#hidden.edit(message, part)) return message;
     const shownElsewhere = await this.#elsewhere.edit(message, part);
     if (shownElsewhere !== undefined) return shownElsewhere;
-    const target = { chat_id: part.chatId, message_id: Number(message.id) };
+    const number = numberOf(message.id);
+    const chat = number === undefined ? { chat_id: part.chatId } : await this.#business.targetOf(part);
+    const target = { ...chat, message_id: number ?? Number(message.id) };
+    const buttons = number === undefined ? part.buttons : [];
     const call = this.#bot.call('editMessageText', async ({ raw }, limit) => {
       try {
         const content =
           part.body.rich === true
-            ? { rich_message: richOf(part.body), ...keyboardOf(part.buttons) }
-            : { text: textOf(part), ...formatOf(part) };
+            ? { rich_message: richOf(part.body), ...keyboardOf(buttons) }
+            : { text: textOf(part), ...formatOf({ ...part, buttons }) };
         await raw.editMessageText({ ...target, ...content }, limit);
       } catch (error) {
         if (!isNotModified(error)) throw error;
@@ -152,6 +166,8 @@ export class Sending {
   /** `deleteMessage`; a message that is already gone counts as success. Telegram keeps messages older than 48 hours. */
   async delete(message: SentMessage, place: Place): Promise<void> {
     if (await this.#hidden.delete(message, place)) return;
+    const number = numberOf(message.id);
+    if (number !== undefined) return await this.#deleteForOwner(number, place);
     if (!/^\d+$/.test(message.id))
       throw new ChannelError('rejected', 'Telegram does not let a bot delete a message in a chat of others.');
     await this.#bot.call('deleteMessage', async (api, limit) => {
@@ -161,6 +177,14 @@ export class Sending {
         if (!isDeleted(error)) throw error;
       }
     });
+  }
+
+  /** `deleteBusinessMessages`, which needs a right of its own. */
+  async #deleteForOwner(number: number, place: Place): Promise<void> {
+    const { business_connection_id: id = '' } = (await this.#business.targetOf(place)) ?? {};
+    await this.#bot.call('deleteBusinessMessages', (api, limit) =>
+      api.deleteBusinessMessages(id, [number], limit),
+    );
   }
 
   /** `sendMessageDraft`: a text in place of the coming message, for 30 s; an empty one shows "Thinking…". Its button stops the turn. */
@@ -194,9 +218,8 @@ export class Sending {
 }
 
 /** `sendMessage`. Not tried during an outage, so that it cannot be applied without an answer: `unavailable`. */
-async function sendPart(bot: BotApi, part: OutboundPart): Promise<SentMessage> {
+async function sendPart(bot: BotApi, part: OutboundPart, target: { chat_id: string }): Promise<number> {
   await bot.ensureReachable();
-  const target = { chat_id: part.chatId, ...placeOf(part) };
   const { message_id: id } =
     part.body.rich === true
       ? await bot.call('sendRichMessage', ({ raw }, limit) => {
@@ -206,18 +229,18 @@ async function sendPart(bot: BotApi, part: OutboundPart): Promise<SentMessage> {
       : await bot.call('sendMessage', ({ raw }, limit) =>
           raw.sendMessage({ ...target, text: textOf(part), ...formatOf(part) }, limit),
         );
-  return { id: String(id) };
+  return id;
 }
 
 /** `sendPhoto` and the like; a refused file is sent as a document, a caption that cannot be parsed without markup. */
-async function sendFile(bot: BotApi, file: OutboundFile): Promise<SentMessage> {
+async function sendFile(bot: BotApi, file: OutboundFile, target: { chat_id: string }): Promise<number> {
   await bot.ensureReachable();
   const limitMs = bot.callTimeoutMs + uploadLimitMs(file.bytes);
   let [method, ...others] = uploadMethods(file);
   let plain = false;
   for (;;) {
     try {
-      const options = fileOptions(file, plain);
+      const options = fileOptions(target, file, plain);
       const message = await withInput(file, (input) =>
         bot.call(
           method.name,
@@ -226,7 +249,7 @@ async function sendFile(bot: BotApi, file: OutboundFile): Promise<SentMessage> {
           limitMs,
         ),
       );
-      return { id: String(message.message_id) };
+      return message.message_id;
     } catch (error) {
       const code = error instanceof ChannelError ? error.code : undefined;
       const [next, ...rest] = others;

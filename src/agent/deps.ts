@@ -12,7 +12,7 @@ import type { EventBody } from '../protocol/event.ts';
 import type { ContextStore } from '../protocol/store/accept.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
-import type { MirrorQuestion, LiveMessages, Post } from '../protocol/delivery.ts';
+import type { ContactStore, MirrorQuestion, LiveMessages, Post } from '../protocol/delivery.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Address } from '../protocol/message.ts';
 import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../protocol/media.ts';
@@ -115,6 +115,7 @@ export interface AgentStores {
   memories: MemoryStore;
   contexts: ContextStore;
   todos: TodoStore;
+  contacts: Pick<ContactStore, 'contact'>;
 }
 
 /** Files: those of messages and sessions, and those that models see. */

@@ -79,7 +79,8 @@ export async function accept(
   if (accepted.interrupts) context.bus.notifyStop(`in:${session}`);
   const question = accepted.position > 0 ? askedQuestion(message) : undefined;
   if (question !== undefined) context.noteWaiting(question);
-  if (accepted.position > 0) await sendWaitingNotice(context, message, session, say);
+  if (accepted.position > 0 && message.onBehalfOf === undefined)
+    await sendWaitingNotice(context, message, session, say);
   const note =
     accepted.effects && (await tellEffects(context, message, { turnId, effects: accepted.effects }));
   return { kind: 'accepted', turnId, seq, position: accepted.position, ...(note !== undefined && { note }) };

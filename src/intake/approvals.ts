@@ -12,7 +12,7 @@ import {
   shownArgs,
   MAX_APPROVAL_RULES,
 } from '../protocol/agent/approvals.ts';
-import type { Address } from '../protocol/message.ts';
+import { type Address, addressOf, parseAddress } from '../protocol/message.ts';
 import type { MessageBus } from '../protocol/bus.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { Log } from '../protocol/log.ts';
@@ -91,7 +91,7 @@ function refused(record: ApprovalRecord, by: Decider): Decided | undefined {
     // Whoever has it asked has no part in the answer, not even as an owner.
     return record.question.userId === by.userId ? outcomeOf(record) : { kind: 'forbidden' };
   }
-  if (by.pressed === true && !isShownIn(record, by.at?.address)) return { kind: 'elsewhere' };
+  if (by.pressed === true && !isShownIn(record, by.at)) return { kind: 'elsewhere' };
   if (!isEntitled(record, by)) return { kind: 'forbidden' };
   return outcomeOf(record);
 }
@@ -106,9 +106,16 @@ function isAskedIn({ address, surfaces }: ApprovalRecord, at: Address | undefine
   return at === address || (at !== undefined && surfaces.includes(at));
 }
 
-/** Also where it was asked later; only owners may decide there. */
-function isShownIn(record: ApprovalRecord, at: Address | undefined): boolean {
-  return isAskedIn(record, at) || (at !== undefined && (record.alsoAsked ?? []).includes(at));
+/**
+ * Also where it was asked later, where only owners may decide; and in the private chat to whose person a chat of others
+ * belongs, where the bot shows what is not for those others.
+ */
+function isShownIn(record: ApprovalRecord, at: Decider['at']): boolean {
+  if (at === undefined) return false;
+  const { channel, chatId } = parseAddress(record.address);
+  const isOfPerson = at.place === 'private' && record.place === 'group';
+  if (isOfPerson && at.address === addressOf({ channel, chatId })) return true;
+  return isAskedIn(record, at.address) || (record.alsoAsked ?? []).includes(at.address);
 }
 
 /**

@@ -55,7 +55,7 @@ async function editQuestion(
   const { messageId, senderId, content, channel, chatId, threadId } = message;
   if (messageId === undefined || content.trim() === '') return { kind: 'handled' };
   const outcome = await context.store.questions.editQuestion(session, { messageId, senderId, content });
-  if (outcome.kind !== 'kept') return { kind: 'handled' };
+  if (outcome.kind !== 'kept' || message.onBehalfOf !== undefined) return { kind: 'handled' };
   // The offer, once for each question.
   const say = context.languages.say(message);
   const buttons = [{ label: say('edited.again'), value: `again:${outcome.turnId}` }];

@@ -75,14 +75,12 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     const taken = await refuseNamed(context, message, options);
     if (taken !== undefined) return await reply(context, message, taken);
     if (message.fromBot === true) return await receiveBot(context, message, options);
-    await Promise.all([noteLanguage(context, raw, language), context.noteContact(message)]);
+    await noteSender(context, raw, message);
     if (message.button !== undefined) {
       const answer = await press(context, buttons, message, message.button, verdict.owner);
       return await reply(context, message, answer);
     }
-    // A forwarded message is not an instruction from its sender, and a question asked again is not a command.
-    const isText = message.forwarded === true || options.retryOf !== undefined;
-    const use = isText ? undefined : readCommand(message.content);
+    const use = isText(message, options) ? undefined : readCommand(message.content);
     if (use !== undefined && (await wasAnswered(context, message))) return { kind: 'handled' };
     const isFree = isUnlimited(use);
     const refusal = isFree ? undefined : refuseContent(message, say);
@@ -132,6 +130,11 @@ async function receiveBot(
   const quiet = await refuseBot(context, message);
   if (quiet !== undefined) return await reply(context, message, quiet);
   return await reply(context, message, withoutText(await accept(context, message, options, false)));
+}
+
+/** A forwarded message is not an instruction from its sender, a question asked again is not a command, and outsiders have none. */
+function isText({ forwarded, onBehalfOf }: InboundMessage, { retryOf }: ReceiveOptions): boolean {
+  return forwarded === true || onBehalfOf !== undefined || retryOf !== undefined;
 }
 
 /** `/stop` always acts: someone who wrote too much or too fast must be able to stop the result. */
@@ -289,6 +292,17 @@ async function runCommand(
 /** Says which scope the token lacks. The text does not reach the agent: its sender did not mean that. */
 function refuseCommand(name: string, scope: string, say: Say): Refusal {
   return { kind: 'refused', code: 'forbidden', reply: say('refused.scope', { scope, name }) };
+}
+
+/** Stores what is known of a sender and their chat, unless they write to someone else. Throws only `StoreError`. */
+async function noteSender(
+  context: IntakeContext,
+  raw: InboundMessage,
+  message: InboundMessage,
+): Promise<void> {
+  const { language = '', onBehalfOf } = message;
+  if (onBehalfOf !== undefined) return;
+  await Promise.all([noteLanguage(context, raw, language), context.noteContact(message)]);
 }
 
 /**

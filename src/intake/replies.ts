@@ -107,6 +107,8 @@ export async function reply(
 ): Promise<Receipt> {
   if (receipt.kind === 'refused') noteRefused(context, message, receipt);
   if (!('reply' in receipt) || receipt.reply === undefined || isAnsweredInPlace(message)) return receipt;
+  // Someone who writes to a person whom the bot stands in for reads nothing of the gateway's.
+  if (message.onBehalfOf !== undefined) return { ...receipt, reply: undefined };
   const { reply: content, ...rest } = receipt;
   const isPersonal = receipt.kind === 'refused' || receipt.personal === true;
   const outbound = replyTo(message, content, isPersonal, context.languages.say(message));

@@ -42,6 +42,8 @@ export interface Capabilities {
   /** Longest caption of a file, in the units of `Rendered.length`; 0 without media. */
   maxCaption: number;
   threads: boolean;
+  /** Answers appear there only once they are complete, without thoughts: they are sent in a person's name. Absent = nowhere. */
+  wholeOnly?: ((place: Place) => boolean) | undefined;
   /** Longest message, in the units of `Rendered.length`. */
   maxLength: number;
   rates: RateLimits;
@@ -77,6 +79,8 @@ export interface OutboundPart extends Place, Pick<OutboundMessage, 'onlyFor' | '
   replyTo?: string | undefined;
   /** The message of the same answer before this one, if any. */
   after?: SentMessage | undefined;
+  /** It is an agent's answer to a person, not a text of the gateway. */
+  isAnswer?: boolean | undefined;
   buttons: Button[];
   /** The same for every attempt to send this part: platforms that support it use it to send only once. */
   nonce: string;
@@ -96,6 +100,7 @@ export interface OutboundFile extends Place {
   /** The message of the same answer before this one, if any. */
   after?: SentMessage | undefined;
   /** As in `OutboundPart`. */
+  isAnswer?: boolean | undefined;
   nonce: string;
 }
 

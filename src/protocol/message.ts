@@ -67,6 +67,12 @@ export interface InboundMessage extends Place {
   place: 'private' | 'group';
   /** The bot is not a member of the chat: the sender has brought it in for this, and their own right to write in private counts. */
   isGuest?: true | undefined;
+  /**
+   * The chat is this person's own with someone else, and the bot answers there in their name: only an owner's chats count.
+   * Whoever else writes there has no rights, gets nothing but answers, and has a `senderId` that no user of the bot has. This
+   * is an id as in `senderId`.
+   */
+  onBehalfOf?: string | undefined;
   forwarded?: boolean | undefined;
   /** Who wrote a forwarded text, as the platform names them; display only. */
   forwardedFrom?: string | undefined;

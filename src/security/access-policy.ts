@@ -49,6 +49,8 @@ export function createAccessPolicy(deps: AccessPolicyDeps): AccessPolicy {
   const judge = async (message: InboundMessage, offer: () => Promise<Verdict>): Promise<Verdict> => {
     const rules = deps.channelAccess(message.channel);
     if (rules === undefined) return { kind: 'deny' };
+    if (message.onBehalfOf !== undefined)
+      return await judgeBehalf(message, message.onBehalfOf, rules, granted);
     const { place, fromBot = false } = message;
     const isGroup = place === 'group' && message.isGuest !== true;
     if (fromBot && !isGroup) return { kind: 'deny', why: 'bot' };
@@ -138,6 +140,18 @@ async function grantedGroup(
   const chats = chatsOf(message, rules).map((id) => ({ kind: 'group' as const, id }));
   for (const { kind, id } of [...chats, ...memberships]) if (await granted(channel, kind, id)) return true;
   return false;
+}
+
+/** Only owners have others answered in their name; what they write there themselves is context for the next answer. */
+async function judgeBehalf(
+  { channel, senderId, fromBot }: InboundMessage,
+  person: string,
+  rules: ChannelAccess,
+  granted: Granted,
+): Promise<Verdict> {
+  const isOwners = rules.owners.includes(person) || (await granted(channel, 'owner', person));
+  if (!isOwners || fromBot === true) return { kind: 'deny' };
+  return senderId === person ? { kind: 'observe' } : { kind: 'allow', owner: false };
 }
 
 /** `offer` makes the offer of a pairing code to a stranger. */

@@ -233,4 +233,20 @@ describeStore('the access policy', (databases) => {
     expect(await from('99', guest)).toEqual({ kind: 'allow', owner: true });
     expect(await from('21', guest)).toMatchObject({ kind: 'pairing' });
   });
+
+  it('answers in the name of owners only, and gives no rights to whoever writes to them', async () => {
+    const store = await databases.open();
+    await store.access.addGrant('telegram', 'owner', '77');
+    const { from } = policyOf(store, { dm: 'open', groups: { '99': { mention: false } } });
+    const named = { place: 'group' as const, chatId: '99', mentioned: true };
+    for (const owner of ['99', '77'])
+      expect(await from('contact5', { ...named, onBehalfOf: owner })).toEqual({
+        kind: 'allow',
+        owner: false,
+      });
+    expect(await from('99', { ...named, onBehalfOf: '77' })).toEqual({ kind: 'allow', owner: false });
+    expect(await from('99', { ...named, onBehalfOf: '99' })).toEqual({ kind: 'observe' });
+    expect(await from('contact5', { ...named, onBehalfOf: '11' })).toEqual({ kind: 'deny' });
+    expect(await from('contact5', { ...named, onBehalfOf: '99', fromBot: true })).toEqual({ kind: 'deny' });
+  });
 });

@@ -38,7 +38,16 @@ export async function readWhole(
   const mentioned = inbound.mentioned || (await isAddressed(message, kind, botId, kindOf, parts.groups));
   const memberships = mentioned ? await membershipsIn(guildId, message, parts.guilds) : [];
   const named = guildId === undefined ? inbound : await withPlaceNames(inbound, guildId, parts.guilds);
-  return { ...named, mentioned, memberships, ...(threadId !== undefined && { threadId }) };
+  // A name costs two calls for each server, so only those who are answered cause them.
+  const chatName =
+    mentioned && guildId !== undefined && (await parts.guilds.names(guildId)).get(named.chatId);
+  return {
+    ...named,
+    mentioned,
+    memberships,
+    ...(chatName && { chatName }),
+    ...(threadId !== undefined && { threadId }),
+  };
 }
 
 /** Channels and roles as Discord writes them in a text. */

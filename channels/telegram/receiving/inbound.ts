@@ -2,6 +2,7 @@
 import { toAct } from '../../../src/protocol/channel-parts.ts';
 import type { ChannelIdentity } from '../../../src/protocol/channel.ts';
 import type { InboundMessage, MembershipChange, SentMessage } from '../../../src/protocol/message.ts';
+import type { BusinessMessage } from '../business.ts';
 import { guestMessage, inlineMessage } from '../elsewhere.ts';
 import { enclosureOf, mediaOf, nameOf, quotedOf } from './content.ts';
 import { markedText } from './marked-text.ts';
@@ -24,8 +25,7 @@ const STOP_REACTION = '👎';
 
 /** The content of an update: a message, a button press to acknowledge, a moved chat, or nothing, with the reason for the log. */
 export type Inbound =
-  /** `album` is the same for all parts of an album, and only for those; the rest identifies the parts of a long text. */
-  | { kind: 'message'; message: InboundMessage; album?: string; textLength: number; isCommand: boolean }
+  | MessageInbound
   /** Without a message if the update lacks the button or its place: the press is then only acknowledged. */
   | { kind: 'button'; callbackId: string; message?: InboundMessage }
   /** The bot was added to a chat, or can no longer write there. */
@@ -33,9 +33,22 @@ export type Inbound =
   /** A group has become a supergroup, which has a different id. */
   | { kind: 'moved'; from: string; to: string }
   | { kind: 'topic'; topic: TopicChange }
+  /** A message in a chat of a connected account; the rest is as if it stood in a private chat of the bot. */
+  | ({ kind: 'business'; received: MessageInbound } & Pick<BusinessMessage, 'connectionId' | 'contactId'>)
+  | { kind: 'business_deleted'; connectionId: string; messageIds: string[] }
+  | { kind: 'connection'; connection: NonNullable<TelegramUpdate['business_connection']> }
   /** Someone types a question in another chat; `message` is what they would ask. */
   | { kind: 'inline'; queryId: string; message: InboundMessage }
   | Ignored;
+
+/** `album` is the same for all parts of an album, and only for those; the rest identifies the parts of a long text. */
+export interface MessageInbound {
+  kind: 'message';
+  message: InboundMessage;
+  album?: string;
+  textLength: number;
+  isCommand: boolean;
+}
 
 export interface Ignored {
   kind: 'ignored';
@@ -72,8 +85,18 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
   } = parsed.data;
   const id = `${bot.id}:${updateId}`;
   const message = newMessage ?? edited ?? guest;
-  if (message === undefined) return fromOther(id, parsed.data, bot);
-  const service = edited === undefined ? fromService(message, bot.id) : undefined;
+  if (message === undefined) return fromBusiness(id, parsed.data, bot) ?? fromOther(id, parsed.data, bot);
+  return fromMessage(id, message, { isEdit: edited !== undefined, guest }, bot);
+}
+
+/** A message of a person, a group's new id, or a topic. */
+function fromMessage(
+  id: string,
+  message: TelegramMessage,
+  { isEdit: edited, guest }: { isEdit: boolean; guest?: TelegramUpdate['guest_message'] },
+  bot: Reader,
+): Exclude<Inbound, { kind: 'business' }> {
+  const service = edited ? undefined : fromService(message, bot.id);
   if (service !== undefined) return service;
   const reason = reasonToIgnore(message, bot.id);
   const { chat, from } = message;
@@ -112,10 +135,32 @@ export function toInbound(update: unknown, bot: Reader): Inbound {
       ...(origin && { forwarded: true, forwardedFrom: origin.author }),
       mentioned: place === 'private' || isCalled || isNamed(message, text, entities, bot),
       ...(hiddenId === undefined ? { messageId: message.message_id } : { hiddenId: String(hiddenId) }),
-      isEdit: edited && true,
+      isEdit: edited || undefined,
       ...(guest && elsewhere(`guest${chat.id}`, from.id, guestMessage(guest.guest_query_id))),
     },
   };
+}
+
+/** What happens in connected accounts, except for what was sent in their owners' name; undefined for other updates. */
+function fromBusiness(id: string, update: TelegramUpdate, bot: Reader): Inbound | undefined {
+  const {
+    business_connection: connection,
+    business_message: first,
+    edited_business_message: edited,
+  } = update;
+  if (connection !== undefined) return { kind: 'connection', connection };
+  const { business_connection_id: gone, message_ids: messageIds } = update.deleted_business_messages ?? {};
+  if (gone !== undefined && messageIds !== undefined)
+    return { kind: 'business_deleted', connectionId: gone, messageIds };
+  const message = first ?? edited;
+  if (message === undefined) return undefined;
+  const { business_connection_id: connectionId, chat, from } = message;
+  if (connectionId === undefined || chat.type !== 'private') return ignored('in no chat of an account');
+  const isAutomatic = message.sender_business_bot !== undefined || message.is_from_offline === true;
+  if (isAutomatic || from?.is_bot === true) return ignored('written by no person, in a chat of an account');
+  const received = fromMessage(id, message, { isEdit: edited !== undefined }, bot);
+  if (received.kind !== 'message') return ignored('no question, in a chat of an account');
+  return { kind: 'business', connectionId, contactId: chat.id, received };
 }
 
 /** The name of the command with which a text begins, in lower case; '' without one. */
@@ -177,7 +222,10 @@ function fromOther(id: string, update: TelegramUpdate, bot: Reader): Inbound {
 }
 
 /** A message of Telegram itself: the group has a new id, or a topic was opened or named. Undefined for any other. */
-function fromService(message: TelegramMessage, botId: string): Inbound | undefined {
+function fromService(
+  message: TelegramMessage,
+  botId: string,
+): Extract<Inbound, { kind: 'moved' | 'topic' }> | undefined {
   const { chat, from, migrate_to_chat_id: newId, migrate_from_chat_id: oldId } = message;
   if (newId !== undefined) return { kind: 'moved', from: chat.id, to: newId };
   if (oldId !== undefined) return { kind: 'moved', from: oldId, to: chat.id };

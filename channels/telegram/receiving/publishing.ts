@@ -7,6 +7,7 @@ import { sayToPerson } from '../../../src/protocol/texts/languages.ts';
 import { forEachConcurrently } from '../../../src/lib/async/run-concurrently.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import type { BotApi } from '../bot-api.ts';
+import { type BusinessChats, businessId } from '../business.ts';
 import type { ElsewhereMessages } from '../elsewhere.ts';
 import { renderTelegram } from '../render.ts';
 import type { Topics } from '../topics.ts';
@@ -36,6 +37,7 @@ export interface PublisherParts extends ChannelDeps {
   bot: BotApi;
   topics: Topics;
   elsewhere: ElsewhereMessages;
+  business: BusinessChats;
   receive: Receive;
 }
 
@@ -68,18 +70,45 @@ export class Publisher {
         case 'inline':
           await this.#try('telegram_inline_query_unanswered', () => this.#answerInline(inbound));
           break;
+        case 'business_deleted':
+          await this.#try('telegram_deletion_not_noted', () => this.#noteDeleted(inbound));
+          break;
         case 'ignored':
           this.#noteIgnored(id, inbound);
           break;
         case 'button':
           if (inbound.message === undefined) void this.#answerPress(inbound.callbackId, undefined);
           break;
+        case 'connection':
+        case 'business':
         case 'message':
           break;
         default:
           inbound satisfies never;
       }
     }
+  }
+
+  /**
+   * The batch with what was written to owners of connected accounts as messages, each under the rights that the bot had when
+   * it was written. Throws `GatewayError` to be retried.
+   */
+  async inOwnersName(batch: readonly ReadUpdate[]): Promise<ReadUpdate[]> {
+    const { business, log } = this.#parts;
+    const whole: ReadUpdate[] = [];
+    for (const { id, inbound } of batch) {
+      if (inbound.kind === 'connection')
+        await this.#try('telegram_connection_not_noted', () => business.note(inbound.connection));
+      if (inbound.kind !== 'business') {
+        whole.push({ id, inbound });
+        continue;
+      }
+      const { received, ...chat } = inbound;
+      const message = await business.resolve({ ...chat, message: received.message });
+      if (typeof message === 'string') log.info({ updateId: id, reason: message }, 'telegram_update_ignored');
+      else whole.push({ id, inbound: { ...received, message } });
+    }
+    return whole;
   }
 
   /** Publishes messages. Throws `GatewayError` or the signal's reason, once nothing is being published any more. */
@@ -161,6 +190,16 @@ export class Publisher {
     this.#tries.set(updateId, tries);
     if (tries < PUBLISH_TRIES) throw failure;
     this.#parts.log.error({ err: failure, messageId }, 'telegram_message_skipped');
+  }
+
+  async #noteDeleted({
+    connectionId,
+    messageIds,
+  }: Extract<Inbound, { kind: 'business_deleted' }>): Promise<void> {
+    const { business, gateway } = this.#parts;
+    const chatId = await business.ownerOf(connectionId);
+    if (chatId !== undefined)
+      await gateway.messagesDeleted({ channel: 'telegram', chatId, messageIds: messageIds.map(businessId) });
   }
 
   /** Throws temporary failures, to be retried; any other failure is logged and must not stop receiving. */

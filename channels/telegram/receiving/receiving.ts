@@ -141,7 +141,7 @@ export class Receiving {
     const updates = await source.next(waitMs, timing.stallMs, signal);
     const batch = updates.map((update) => ({ id: updateIdOf(update), inbound: toInbound(update, me) }));
     await this.#publisher.act(batch);
-    const messages = messagesOf(batch);
+    const messages = messagesOf(await this.#publisher.inOwnersName(batch));
     for (const { message } of messages)
       if (message.messageId !== undefined) lostSends.note(message.chatId, message.messageId);
     const { whole, open } = this.#split.collect(messages);

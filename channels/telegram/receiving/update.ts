@@ -93,8 +93,21 @@ const enclosures = {
   rich_message: z.unknown(),
 };
 
+/** A bot's connection to a person's account; without `rights`, it may do nothing there. */
+export const businessConnection = z.object({
+  id: z.string(),
+  user: person,
+  is_enabled: z.boolean(),
+  rights: z.object({ can_reply: z.boolean().optional() }).optional(),
+});
+
 const message = z.object({
   message_id: id,
+  /** Of a message in a chat of a connected account; `sender_business_bot` sent it in that account's name. */
+  business_connection_id: z.string().optional(),
+  sender_business_bot: z.unknown().optional(),
+  /** Telegram itself sent it for its author: an absence or greeting message, or a scheduled one. */
+  is_from_offline: z.boolean().optional(),
   date: z.number(),
   chat,
   from: person.optional(),
@@ -149,6 +162,12 @@ export const updateSchema = z.object({
   edited_message: message.optional(),
   /** A message to the bot in a chat where it is no member, to be answered by `answerGuestQuery`. */
   guest_message: message.extend({ guest_query_id: z.string() }).optional(),
+  business_connection: businessConnection.optional(),
+  business_message: message.optional(),
+  edited_business_message: message.optional(),
+  deleted_business_messages: z
+    .object({ business_connection_id: z.string(), chat, message_ids: z.array(id) })
+    .optional(),
   /** Someone types after the bot's name, in any chat, and then chooses what the bot has offered. */
   inline_query: z.object({ id: z.string(), from: person, query: z.string() }).optional(),
   chosen_inline_result: z

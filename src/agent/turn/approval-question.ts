@@ -37,12 +37,13 @@ const LABELS = {
 /** Longest name of the person who decided. */
 const MAX_NAME = 60;
 
-/** The question as a delivery with its buttons; undefined over HTTP, where events and lists show it. */
+/** The question as a delivery with its buttons; `groupName` is that of the group whose members wait, in another chat. Undefined over HTTP, where events and lists show it. */
 export function questionFor(
   id: string,
   subject: ApprovalSubject,
   expiresInMs: number,
   say: Say,
+  groupName?: string,
 ): DeliveryPayload | undefined {
   const count = Math.round(expiresInMs / 60_000);
   const [approved, denied] = [buttonValue(id, 'approved'), buttonValue(id, 'denied')];
@@ -53,7 +54,10 @@ export function questionFor(
       { label: say(no), value: denied },
     ]);
   }
-  const content = callText(subject, say('approval.may_i'), say('approval.how', { count }), say);
+  const ending = say('approval.how', { count });
+  const group =
+    groupName === undefined ? '' : `${say('approval.of_group', { name: shownName(groupName) })}\n\n`;
+  const content = `${group}${callText(subject, say('approval.may_i'), ending, say)}`;
   return deliveryOf(id, subject, content, [
     { label: say('approval.approve'), value: approved, style: 'confirm' },
     { label: say('approval.deny'), value: denied, style: 'danger' },

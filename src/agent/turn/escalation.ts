@@ -6,7 +6,7 @@ import {
   MAX_LISTED_APPROVALS,
 } from '../../protocol/agent/approvals.ts';
 import { toGatewayError } from '../../protocol/errors.ts';
-import { type Address, parseAddress } from '../../protocol/message.ts';
+import { type Address, addressOf, parseAddress } from '../../protocol/message.ts';
 import { recipientOf } from '../../protocol/texts/languages.ts';
 import { pause } from '../../lib/async/sleep.ts';
 import type { AgentShared, CurrentShared } from '../deps.ts';
@@ -53,14 +53,18 @@ function isEveryOwners({ address, userId, place, plan }: ApprovalRecord): boolea
 }
 
 async function askAlso(
-  { stores: { lanes }, chats: { languages }, background, log }: AgentShared,
+  { stores: { lanes, contacts }, chats: { languages }, background, log }: AgentShared,
   record: ApprovalRecord,
   address: Address,
   now: number,
 ): Promise<void> {
   const { id, expiresAt } = record;
   const say = languages.say(recipientOf(address, await languages.languageOf(address)));
-  const question = questionFor(id, { ...record, address }, Math.max(0, expiresAt.getTime() - now), say);
+  const { channel, chatId } = parseAddress(record.address);
+  const group = await contacts.contact(addressOf({ channel, chatId }));
+  const groupName = group?.place === 'group' ? group.name : undefined;
+  const leftMs = Math.max(0, expiresAt.getTime() - now);
+  const question = questionFor(id, { ...record, address }, leftMs, say, groupName);
   if (question === undefined) return;
   if (!(await lanes.alsoAsk(id, { ...question, ref: approvalRef(id, address) }))) return;
   background.sweepSoon();

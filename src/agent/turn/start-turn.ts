@@ -144,6 +144,7 @@ async function identityOf(
     userId: userIdOf(message),
     memoryOwner: memoryOwnerOf(message),
     userName: message.senderName,
+    onBehalfOf: message.onBehalfOf,
     isOwner,
     author,
     askedIn: message.place,

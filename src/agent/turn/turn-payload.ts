@@ -45,6 +45,7 @@ const message = z.object({
   joined: z.number().optional(),
   quoted: storedQuote.optional(),
   place: z.enum(['private', 'group']),
+  onBehalfOf: z.string().optional(),
   forwarded: z.boolean().optional(),
   forwardedFrom: z.string().optional(),
   prompt: z.object({ server: z.string(), name: z.string() }).optional(),

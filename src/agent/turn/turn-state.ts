@@ -44,6 +44,8 @@ export interface TurnIdentity {
   memoryOwner: string;
   /** Their name on the platform. */
   userName?: string | undefined;
+  /** The bot answers in the name of this owner, to whom the user has written; an id of the platform. */
+  onBehalfOf?: string | undefined;
   /** An owner, when their message was accepted; for the prompt only. */
   isOwner?: boolean | undefined;
   /** Looked up at the first tool call, because owners may be stored in the database. */

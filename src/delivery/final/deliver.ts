@@ -135,7 +135,7 @@ async function foldedThinking({ context, payload: { ref, message }, say }: Deliv
 /** Reports answers that the chat missed. If the platform refuses the sentence, the answer is still delivered. */
 async function reportMissed({ context, head, payload, partsOf, split, say }: Delivering): Promise<void> {
   const ref = `${payload.ref}:missed`;
-  const message = { ...payload.message, turnId: undefined, replyTo: undefined };
+  const message = { ...payload.message, turnId: undefined, replyTo: undefined, asked: false };
   const messages = await context.ledger.sentParts(ref);
   if (messages.length > 0) return;
   const [sentence] = await split(say('missed.answers', { count: head.unreported }));

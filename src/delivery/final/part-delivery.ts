@@ -250,6 +250,7 @@ export class PartDelivery {
       onlyFor: message.onlyFor,
       repliesHidden: message.repliesHidden,
       after: this.#messages[index - 1] ?? previous,
+      isAnswer: message.asked === true && message.isError !== true,
       nonce: nonceOf(this.#recovered.gone ? `${ref}:again:` : ref, index),
     };
   }

@@ -37,6 +37,7 @@ export function createStreamModes(channels: Channels, chatSettings: ChatSettingS
       }
     },
     async showsThinking(address) {
+      if (isWholeOnly(channels, address)) return false;
       try {
         return (await chatSettings.chatSetting(chatOf(address), THINKING_SETTING)) === 'on';
       } catch (error) {
@@ -80,10 +81,16 @@ export async function streamReply(
 function modesOf(channels: Channels, address: Address): StreamMode[] {
   const { channel: name, chatId } = parseAddress(address);
   const capabilities = channels.get(name)?.capabilities;
+  if (isWholeOnly(channels, address)) return ['off'];
   return STREAM_MODES.filter((mode) => {
     if (mode === 'draft') return capabilities?.draft?.shownIn(chatId) === true;
     return mode === 'off' || capabilities?.edit === true;
   });
+}
+
+function isWholeOnly(channels: Channels, address: Address): boolean {
+  const place = parseAddress(address);
+  return channels.get(place.channel)?.capabilities.wholeOnly?.(place) === true;
 }
 
 async function modeOf(

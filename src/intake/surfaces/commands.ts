@@ -2,7 +2,9 @@
 import type { IntakeContext } from '../context.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
 import type { PressHandler } from '../../protocol/receive.ts';
-import type { AgreedLink } from '../../protocol/sessions/surfaces.ts';
+import type { Contact } from '../../protocol/delivery.ts';
+import { addressOf, parseAddress } from '../../protocol/message.ts';
+import type { AgreedLink, Surface } from '../../protocol/sessions/surfaces.ts';
 import { describeRefused, listCommands, listSurfaces, whereOf } from './surface-text.ts';
 import { agreeToLink, askRef, declineLink, enterCode, giveCode, linkingOf, separate } from './links.ts';
 import type { PlainKey, Say } from '../../protocol/texts/say.ts';
@@ -26,8 +28,11 @@ export function createSurfaceCommands(context: IntakeContext): Command[] {
       name: 'surfaces',
       personal: true,
       description: 'about.surfaces',
-      run: async ({ session, address, say }) =>
-        listSurfaces(await context.store.surfaces.surfaces(session), address, context.linking.labelOf, say),
+      async run({ session, address, say }) {
+        const surfaces = await context.store.surfaces.surfaces(session);
+        const groups = await groupsOf(context.store, surfaces);
+        return listSurfaces(surfaces, address, context.linking.labelOf, say, groups);
+      },
     },
   ];
 }
@@ -72,6 +77,20 @@ async function link(context: IntakeContext, call: CommandCall): Promise<string> 
   const entered = await enterCode(context, args, by);
   if (entered.kind !== 'asked') return describeRefused(entered, say);
   return say('link.requested', { where: whereOf(entered.link.from, context.linking.labelOf) });
+}
+
+/** The groups among these chats, by the address of the chat there. Throws only `StoreError`. */
+async function groupsOf(
+  { contacts }: Pick<IntakeContext['store'], 'contacts'>,
+  surfaces: readonly Surface[],
+): Promise<Map<string, Contact>> {
+  const groups = new Map<string, Contact>();
+  for (const { address, place } of surfaces) {
+    const { channel, chatId } = parseAddress(address);
+    const group = place === 'group' ? await contacts.contact(addressOf({ channel, chatId })) : undefined;
+    if (group !== undefined) groups.set(address, group);
+  }
+  return groups;
 }
 
 function describeAgreed(context: IntakeContext, agreed: AgreedLink, say: Say): string {

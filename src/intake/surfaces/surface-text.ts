@@ -1,4 +1,5 @@
 /** What people read about the chats that share a conversation. */
+import type { Contact } from '../../protocol/delivery.ts';
 import { type Address, parseAddress } from '../../protocol/message.ts';
 import {
   type EnteredCode,
@@ -29,11 +30,19 @@ export function networkOf(address: Address, labelOf: LabelOf): string {
   return labelOf(channel) ?? channel;
 }
 
-/** `Telegram (private chat with Ada)`. */
-export function whereOf(end: Omit<SurfaceEnd, 'userId'>, labelOf: LabelOf): TextRef {
+/** `Telegram (private chat with Ada)`, `Slack (group chat "general")`. */
+export function whereOf(
+  end: Omit<SurfaceEnd, 'userId'>,
+  labelOf: LabelOf,
+  group?: Pick<Contact, 'name'>,
+): TextRef {
   const network = networkOf(end.address, labelOf);
   // The name of an end is a person's: it says nothing about a group.
-  if (end.place === 'group') return textRef('surfaces.group', { network });
+  if (end.place === 'group') {
+    const groupName = plainName(group?.name ?? '');
+    if (groupName === '') return textRef('surfaces.group', { network });
+    return textRef('surfaces.group_called', { network, name: groupName });
+  }
   const name = plainName(end.name ?? '');
   return name === ''
     ? textRef('surfaces.private', { network })
@@ -88,18 +97,20 @@ export function describeRefused(entered: Exclude<EnteredCode, { kind: 'asked' }>
   }
 }
 
-/** The list, one line each; `here` is marked. */
+/** The list, one line each; `here` is marked. `groups` are those whose names are known, by address. */
 export function listSurfaces(
   surfaces: readonly Surface[],
   current: string,
   labelOf: LabelOf,
   say: Say,
+  groups: ReadonlyMap<string, Contact> = new Map(),
 ): string {
   if (surfaces.length === 0) return say('surfaces.none');
   const lines = surfaces.map((surface) => {
     const since = surface.linkedAt.toISOString().slice(0, 16).replace('T', ' ');
     const key = surface.address === current ? 'surfaces.here' : 'surfaces.line';
-    return say(key, { where: whereOf(surface, labelOf), since });
+    const group = groups.get(surface.address);
+    return say(key, { where: whereOf(surface, labelOf, group), since });
   });
   return [say('surfaces.list'), ...lines].join('\n');
 }

@@ -40,6 +40,29 @@ describe('a room', () => {
     ]);
   });
 
+  it('of several people has the name that it was given, also once it has another', async () => {
+    const { server } = setup;
+    const room = server.rooms.room(person('Ada'));
+    server.rooms.member(room, person('Bob'), 'join');
+    const rename = (name: string): void =>
+      void server.rooms.add(room, {
+        type: 'm.room.name',
+        sender: person('Ada').id,
+        state_key: '',
+        content: { name },
+      });
+    const asks = (text: string) => server.says(room, text, person('Ada'), { mentions: true });
+    await setup.start();
+    asks('one');
+    await received(1);
+    rename('Plans');
+    asks('two');
+    await received(2);
+    rename('Old\nplans');
+    asks('three');
+    expect((await received(3)).map(({ chatName }) => chatName)).toEqual([undefined, 'Plans', 'Old plans']);
+  });
+
   it('shows that the bot has read what it acts on, in its thread', async () => {
     const { server } = setup;
     const room = server.rooms.room(person('Ada'));

@@ -49,6 +49,24 @@ describe('messages of Slack', () => {
     expect(second).toMatchObject({ content: 'and then?', threadId: root.ts, mentioned: false });
   });
 
+  it('carry the name of their channel if they are for the bot, and none of a group of people', async () => {
+    channel.name = 'plans';
+    const several = setup.slack.workspace.channel();
+    several.kind = 'mpim';
+    await setup.start();
+    setup.slack.says(channel, 'not to the bot', ada);
+    for (const chat of [channel, channel, several]) setup.slack.says(chat, `${bot()} hello`, ada);
+    const names = (await received(4)).map(({ chatId, chatName }) => [chatId, chatName]);
+    expect(names.toSorted()).toEqual(
+      [
+        [channel.id, undefined],
+        [channel.id, 'plans'],
+        [channel.id, 'plans'],
+        [several.id, undefined],
+      ].toSorted(),
+    );
+  });
+
   it('in a thread are commands in the form for threads, where Slack accepts none with /parley', async () => {
     await setup.start();
     const root = setup.slack.says(channel, `${bot()} what is up?`, ada);

@@ -6,7 +6,7 @@ import { RETRY_CAP_MS } from '../../../src/delivery/final/out.ts';
 import { campaignSize } from '../../campaign.ts';
 import { buildDelivery, HEAD, quiet } from '../../delivery/setup.ts';
 import { FakeTelegram } from '../../fakes/telegram/telegram.ts';
-import type { Outage } from '../../fakes/telegram/outage.ts';
+import type { Outage } from '../../fakes/telegram/failures.ts';
 import { countCalls } from './counted-calls.ts';
 import { telegramConfig, telegramDeps } from './setup.ts';
 

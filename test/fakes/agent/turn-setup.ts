@@ -184,7 +184,7 @@ export class TurnScenario {
     const settings = { limits, timeZone: 'UTC', afterTurn, speaks: false };
     const profiles = () => [this.profile, ...(this.#options.others ?? [])];
     return {
-      stores: { ...store, ledger, subagents },
+      stores: { ...store, ledger, subagents, contacts: { contact: async () => undefined } },
       media: {
         receiveFiles: this.#options.receiveFiles ?? (async () => []),
         pictures: this.#options.pictures ?? (async () => undefined),

@@ -148,8 +148,10 @@ export const METHODS: Readonly<Record<string, Method>> = {
     effect: ({ workspace, args }) => {
       const chat = workspace.chat(String(args['channel']));
       if (chat.isPrivate === true && !chat.hasBot) throw new Refusal('channel_not_found');
-      const { id, creator } = chat;
-      return { channel: { id, ...(creator !== undefined && { creator }) } };
+      const { id, creator, kind, name = `channel-${id.toLowerCase()}` } = chat;
+      // Only direct messages have no name.
+      const about = { id, is_mpim: kind === 'mpim', ...(kind !== 'im' && { name }) };
+      return { channel: { ...about, ...(creator !== undefined && { creator }) } };
     },
   },
   'users.info': bot('users:read', 4, ({ workspace, args }) => {

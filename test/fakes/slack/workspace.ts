@@ -45,6 +45,8 @@ export interface FakeMessage {
 export interface FakeChat {
   id: string;
   kind: 'im' | 'mpim' | 'channel';
+  /** Of a channel: what people call it, without the #. */
+  name?: string;
   /** Where people see that the app is working, by thread. */
   statuses: Map<string, string>;
   /** The person of a direct message. */

@@ -1,5 +1,20 @@
-/** Failures that a test sets up for the next calls of the fake Bot API. */
-import type { Outage } from './outage.ts';
+/** Failures that a test sets up for the next calls of the fake Bot API, and an unreachable one: what callers meet instead of an answer. */
+import type { ServerResponse } from 'node:http';
+
+/** `cut` loses the request, `page` is a proxy's answer, `silence` lasts. */
+export type Outage = 'cut' | 'page' | 'silence';
+
+/** True for a failure of this kind. */
+export function isOutage(kind: string): kind is Outage {
+  return kind === 'cut' || kind === 'page' || kind === 'silence';
+}
+
+/** Treats a call as the outage does; `status` is that of the page. */
+export function giveNoAnswer(kind: Outage, status: number | undefined, response: ServerResponse): void {
+  if (kind === 'cut') response.socket?.destroy();
+  if (kind === 'page')
+    response.writeHead(status ?? 502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>');
+}
 
 /** How the next matching call fails; `drop` loses the answer of a call that was applied. */
 export interface Failure {

@@ -2,14 +2,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { FakePresses } from './buttons.ts';
+import { FakeBusiness } from './business.ts';
 import { type FakeChat, FakeChats, type FakeMessage } from './chats.ts';
 import { FakeIntroduction } from './commands.ts';
 import { FakeFiles } from './files.ts';
 import { botMessage, personMessage, type Saying } from './json.ts';
 import { FakeDrafts } from './drafts.ts';
 import { FakeElsewhere } from './elsewhere.ts';
-import { type Failure, Failures } from './failures.ts';
-import { giveNoAnswer, isOutage, type Outage } from './outage.ts';
+import { type Failure, Failures, giveNoAnswer, isOutage, type Outage } from './failures.ts';
 import { FloodControl, type FloodLimits } from './limits.ts';
 import { answeredBy, FakeHidden } from './hidden.ts';
 import { answer, readParams } from './http.ts';
@@ -22,7 +22,12 @@ import { FakeWebhook } from './webhook.ts';
 
 export const FAKE_TOKEN = '987654321:fake_token_of_the_test_bot_1234567890';
 export const FAKE_BOT = { id: 987_654_321, username: 'parley_test_bot' };
-const ABOUT_BOT = { ...FAKE_BOT, is_bot: true, first_name: 'Parley', can_join_groups: true };
+const ABOUT_BOT = {
+  ...FAKE_BOT,
+  is_bot: true,
+  first_name: 'Parley',
+  can_join_groups: true,
+};
 
 /** The server, and the test's control of it. */
 export class FakeTelegram {
@@ -41,6 +46,7 @@ export class FakeTelegram {
   readonly topics = new FakeTopics(this.chats);
   readonly hidden = new FakeHidden(this.chats);
   readonly elsewhere = new FakeElsewhere(this.updates);
+  readonly business = new FakeBusiness(this.updates, FAKE_BOT);
   /** The server supports rich messages (Bot API 10.1). */
   knowsRich = false;
   /** As `/setprivacy` of @BotFather left it. */
@@ -235,6 +241,8 @@ export class FakeTelegram {
   }
 
   async #call(method: string, params: Params, response: ServerResponse): Promise<unknown> {
+    const inAccount = this.business.call(method, params);
+    if (inAccount !== undefined) return inAccount;
     const upload = UPLOADS.get(method);
     if (upload !== undefined) {
       this.#admit(method, params);
@@ -246,7 +254,12 @@ export class FakeTelegram {
       throw new Refusal(404, 'Not Found: method not found');
     switch (method) {
       case 'getMe':
-        return { ...ABOUT_BOT, ...this.topics.ofBot(), can_read_all_group_messages: this.privacyOff };
+        return {
+          ...ABOUT_BOT,
+          ...this.topics.ofBot(),
+          can_read_all_group_messages: this.privacyOff,
+          can_connect_to_business: this.business.isOffered,
+        };
       case 'getWebhookInfo':
         return this.webhook.info();
       case 'getUpdates': {

@@ -19,6 +19,10 @@ const DEFAULT_KINDS = [
   'callback_query',
   'my_chat_member',
   'stopped_message_generation',
+  'business_connection',
+  'business_message',
+  'edited_business_message',
+  'deleted_business_messages',
 ];
 const ON_REQUEST = ['chat_member', 'message_reaction', 'message_reaction_count'];
 

@@ -54,6 +54,8 @@ describeGateway('a request that no one decides', SETTINGS, (fixture) => {
     expect(questions(FIRST, 'disk-a')).toEqual([]);
     await grows('disk-a', 6);
     await seen(FIRST, /disk-a/);
+    expect(questions(FIRST, 'disk-a')[0]).toContain(`The group Group ${GROUP} waits for this:`);
+    expect(questions(GROUP, 'disk-a')[0]).not.toContain('waits for this');
     expect(questions(SECOND, 'disk-a')).toEqual([]);
     await fixture().restart();
     await grows('disk-a', 5);

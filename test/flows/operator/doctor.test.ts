@@ -120,6 +120,13 @@ describe('parley doctor on a broken setup', () => {
     expect(await complaints(bot, '--fix')).toContain("Telegram: removed the bot's webhook at Telegram.");
     expect(telegram.updates.webhook).toBe('');
     telegram.privacyOff = true;
+    telegram.business.isOffered = false;
+    expect(await complaints(bot)).toBe('\nNo problems found.');
+    await settings('{"channels": {"telegram": {"business": true}}}');
+    expect(await complaints(bot)).toMatch(
+      /warning +Telegram +The bot cannot be connected[\s\S]*Secretary Mode/,
+    );
+    telegram.business.isOffered = true;
     expect(await complaints(bot)).toBe('\nNo problems found.');
     await settings('{"channels": {"telegram": {"webhook": {"url": "https://bot.example.org"}}}}');
     expect(await complaints(bot)).toMatch(/warning +Telegram +The webhook is not set yet; 0 updates wait/);

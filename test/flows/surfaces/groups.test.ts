@@ -193,7 +193,7 @@ describeGateway('a group that shares the conversation of a person', SETTINGS, (f
       await seen(chat, `we know ${chat}`);
       await seen(chat, answered);
       group.member('/surfaces');
-      await seenIn(group, `${group.network} (group chat), since`);
+      await seenIn(group, `${group.network} (group chat`);
 
       group.member('/unlink');
       await seenIn(group, 'This chat is separate again');

@@ -110,6 +110,7 @@ export const access = {
 /*** Requests for approval: the question, its buttons, what became of it, and the rules that approve by themselves. */
 export const approvals = {
   'approval.may_i': 'May I do this?',
+  'approval.of_group': 'The group `{name}` waits for this:',
   'approval.how': {
     one: 'Press a button, or write {/approve} or {/deny}. A reply to this message denies it, and I read the reply as your reason. If nobody answers within a minute, it will not run.',
     other:

@@ -22,6 +22,7 @@ export const settingNames = {
   'name.channels.*.richMessages': 'Rich messages',
   'name.channels.*.inline': 'Questions in any chat (inline mode)',
   'name.channels.*.guests': 'Questions in chats without the bot',
+  'name.channels.*.business': 'Answers in the name of owners',
   'name.channels.*.miniApp.url': 'Address of this page for its button in chats',
   'name.channels.*.draftIntervalMs': 'Draft interval (ms)',
   'name.channels.*.burst.private': 'Messages at once in private chats',

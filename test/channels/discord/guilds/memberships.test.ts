@@ -51,6 +51,17 @@ describe('what people on Discord belong to', () => {
     expect((await arrived(5))?.memberships).toEqual([]);
   });
 
+  it('comes with the name of the channel for those who are answered, which Discord is asked once', async () => {
+    room.name = 'plans';
+    setup.discord.says(room, 'not to the bot', ada);
+    expect((await arrived(1))?.chatName).toBeUndefined();
+    for (const text of ['one', 'two']) setup.discord.says(room, text, ada, { mention: true });
+    await arrived(3);
+    expect(setup.received.slice(1).map(({ chatName }) => chatName)).toEqual(['plans', 'plans']);
+    const calls = setup.discord.rest.calls.filter((label) => /GET \/guilds\/[^/]+\/channels/.test(label));
+    expect(calls).toHaveLength(1);
+  });
+
   it('is requested for missed messages, since the history does not include it', async () => {
     setup.discord.says(room, 'before', ada, { mention: true });
     await arrived(1);
