@@ -14,7 +14,8 @@ import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../protocol
 import type { Say } from '../protocol/texts/say.ts';
 import { cleanText } from '../lib/text.ts';
 import { accept } from './accept.ts';
-import { createApprovalButtons, decideByReply } from './approval-commands.ts';
+import { createApprovalButtons } from './approvals/buttons.ts';
+import { decideByReply } from './approvals/commands.ts';
 import { answerByReply, createQuestionButtons } from './surfaces/answers.ts';
 import { type CommandReader, readCommands } from './commands.ts';
 import type { IntakeContext } from './context.ts';
@@ -229,8 +230,8 @@ async function press(
     const answer = await handler(pressed);
     if (answer === undefined) continue;
     if (answer.shownBy !== undefined) await removeCopy(context, message, answer.shownBy);
-    const { forwarded, form } = answer;
-    if (forwarded === undefined) return { kind: 'handled', reply: answer.reply, form };
+    const { forwarded, form, problems } = answer;
+    if (forwarded === undefined) return { kind: 'handled', reply: answer.reply, form, problems };
     const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
     const question = { ...rest, content: forwarded.content, id: forwarded.id ?? rest.id };
     const receipt = await accept(context, question, forwarded.options, owner);

@@ -56,11 +56,18 @@ export function questionFor(
   const content = callText(subject, say('approval.may_i'), say('approval.how', { count }), say);
   return deliveryOf(id, subject, content, [
     { label: say('approval.approve'), value: approved, style: 'confirm' },
+    ...(isEditable(subject.args)
+      ? [{ label: say('approval.edit'), value: buttonValue(id, 'changed'), form: true }]
+      : []),
     { label: say('approval.deny'), value: denied, style: 'danger' },
     ...(subject.rule === undefined
       ? []
       : [{ label: say(alwaysLabel(subject)), value: buttonValue(id, 'always') }]),
   ]);
+}
+
+function isEditable(args: unknown): boolean {
+  return typeof args === 'object' && args !== null && !Array.isArray(args) && Object.keys(args).length > 0;
 }
 
 function alwaysLabel({ target }: ApprovalSubject): 'approval.always' | 'approval.always_chat' {

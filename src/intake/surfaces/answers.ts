@@ -13,7 +13,7 @@ import { type Command, ON_OR_OFF } from '../../protocol/command.ts';
 import { addressOf, type InboundMessage, userIdOf } from '../../protocol/message.ts';
 import type { Form, PressHandler } from '../../protocol/receive.ts';
 import type { Say } from '../../protocol/texts/say.ts';
-import { deciderOf } from '../approval-commands.ts';
+import { deciderOf } from '../approvals/commands.ts';
 import type { IntakeContext } from '../context.ts';
 
 const ANSWER = 'answer';
@@ -37,7 +37,7 @@ export function createQuestionButtons(approvals: Approvals, chatSettings: ChatSe
     if (act === 'answer') {
       if (fields !== undefined)
         return { reply: await answerWith(approvals, id, by, fields[ANSWER] ?? '', say) };
-      const isOpen = (await approvals.decidable(id, by)) !== undefined;
+      const isOpen = (await approvals.decidable(id, by)).request !== undefined;
       if (isOpen && forms === true) return { reply: '', form: answerForm(value, say) };
       return { reply: isOpen ? say('ask.reply') : say('ask.over') };
     }

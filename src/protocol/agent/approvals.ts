@@ -272,8 +272,11 @@ export interface Approvals {
   decide(id: string, decision: ApprovalDecision, by: Decider, detail?: DecisionDetail): Promise<Decided>;
   /** The delivery that shows the request in this chat. */
   shownIn(id: string, address: Address): Promise<string>;
-  /** The request, when this person may decide it and it is still pending. */
-  decidable(id: string, by: Decider): Promise<ApprovalRecord | undefined>;
+  /** The request, when this person may decide it and it is still pending; else the outcome of any decision of theirs. */
+  decidable(
+    id: string,
+    by: Decider,
+  ): Promise<{ request: ApprovalRecord } | { request?: undefined; outcome: Decided }>;
   /** Rules that the decider may revoke, newest first; an owner sees all, others those of their session or token. */
   rules(filter: RuleFilter): Promise<ApprovalRule[]>;
   /** False when there is no such rule among those. */
@@ -326,10 +329,10 @@ export function approvalRef(id: string, otherChat?: Address): string {
   return otherChat === undefined ? `approval:${id}` : `approval:${id}@${otherChat}`;
 }
 
-/** What a button decides; `always` approves and stores a rule. */
-export type ButtonDecision = ApprovalDecision | 'always';
+/** What a button decides; `always` approves and stores a rule, `changed` approves with other arguments. */
+export type ButtonDecision = ApprovalDecision | 'always' | 'changed';
 
-const VERBS = { approved: 'approve', denied: 'deny', always: 'always' } as const;
+const VERBS = { approved: 'approve', denied: 'deny', always: 'always', changed: 'change' } as const;
 
 /** The value of a request's button; at most 64 bytes (Telegram's limit). */
 export function buttonValue(id: string, decision: ButtonDecision): string {
@@ -337,12 +340,10 @@ export function buttonValue(id: string, decision: ButtonDecision): string {
 }
 
 /** The request and decision in a button's value; undefined for anything else. */
-export function readButtonValue(
-  value: string,
-): { id: string; decision: ApprovalDecision; always: boolean } | undefined {
-  const [, verb, id = ''] = /^(approve|deny|always):([^]*)$/.exec(value) ?? [];
-  if (verb === undefined || !isApprovalId(id)) return undefined;
-  return { id, decision: verb === 'deny' ? 'denied' : 'approved', always: verb === 'always' };
+export function readButtonValue(value: string): { id: string; decision: ButtonDecision } | undefined {
+  const [, verb, id = ''] = /^(approve|deny|always|change):([^]*)$/.exec(value) ?? [];
+  const decision = (['approved', 'denied', 'always', 'changed'] as const).find((one) => VERBS[one] === verb);
+  return decision === undefined || !isApprovalId(id) ? undefined : { id, decision };
 }
 
 /** What a button under a question to a person does: `never` also refuses all later ones. */

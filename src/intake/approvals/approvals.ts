@@ -11,12 +11,12 @@ import {
   MAX_ASKED_CHARS,
   shownArgs,
   MAX_APPROVAL_RULES,
-} from '../protocol/agent/approvals.ts';
-import type { Address } from '../protocol/message.ts';
-import type { MessageBus } from '../protocol/bus.ts';
-import type { LaneStore } from '../protocol/store/lanes.ts';
-import type { Log } from '../protocol/log.ts';
-import type { Say } from '../protocol/texts/say.ts';
+} from '../../protocol/agent/approvals.ts';
+import type { Address } from '../../protocol/message.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import type { LaneStore } from '../../protocol/store/lanes.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 /** Makes `Approvals`. */
 export function createApprovals(
@@ -37,8 +37,11 @@ export function createApprovals(
       return approvalRef(id, isOwn ? undefined : address);
     },
     async decidable(id, by) {
-      const record = isApprovalId(id) ? await store.approval(id) : undefined;
-      return record !== undefined && refused(record, by) === undefined ? record : undefined;
+      const request = isApprovalId(id) ? await store.approval(id) : undefined;
+      const outcome = request === undefined ? ({ kind: 'unknown' } as const) : refused(request, by);
+      return request === undefined || outcome !== undefined
+        ? { outcome: outcome ?? { kind: 'unknown' } }
+        : { request };
     },
     async decide(id, decision, by, { reason, always: isAlways, args } = {}) {
       if (!isApprovalId(id)) return { kind: 'unknown' };
