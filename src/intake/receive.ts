@@ -34,6 +34,7 @@ import { createPlanButtons } from './plans/plan-control.ts';
 import { deliver, type Refusal, refuseByRule, refuseRate, refuseSender, reply } from './replies.ts';
 import { checkChoice, isAdmin, maySee, refuseReserved } from './sessions.ts';
 import { createLinkButtons } from './surfaces/commands.ts';
+import { answerByNext, questionsTo } from './surfaces/next-answer.ts';
 
 /** Longest message that is accepted, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
@@ -47,7 +48,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
   const readCommand = readCommands(commands);
   const buttons = [
     createApprovalButtons(context.approvals),
-    createQuestionButtons(context.approvals, context.store.chatSettings),
+    createQuestionButtons(context),
     createAskAgain(context),
     createAnswerButtons(context),
     createAgentButtons(context),
@@ -68,7 +69,11 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     const taken = await refuseNamed(context, message, options);
     if (taken !== undefined) return await reply(context, message, taken);
     if (message.fromBot === true) return await receiveBot(context, message, options);
-    await Promise.all([noteLanguage(context, raw, language), context.noteContact(message)]);
+    const [questions] = await Promise.all([
+      questionsTo(context, message),
+      noteLanguage(context, raw, language),
+      context.noteContact(message),
+    ]);
     if (message.button !== undefined) {
       const answer = await press(context, buttons, message, message.button, verdict.owner);
       return await reply(context, message, answer);
@@ -85,6 +90,8 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     try {
       const planReply = use === undefined ? await changeByReply(context, message, verdict.owner) : undefined;
       if (use !== undefined) receipt = await runCommand(context, use, message, options, verdict.owner);
+      else if (questions.length > 0 && (await answerByNext(context, message, questions)))
+        receipt = { kind: 'handled' };
       else if (planReply !== undefined) receipt = { kind: 'handled', reply: planReply };
       else
         receipt =

@@ -60,6 +60,7 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
     approvals: {
       rules: async () => [],
       questions: async () => [],
+      undoAnswer: async () => undefined,
       removeRule: async () => false,
       shownIn: async (id: string) => `approval:${id}`,
       decidable: async () => ({ outcome: { kind: 'unknown' } }),
