@@ -1,5 +1,6 @@
 /** `receive`: refuses what is not allowed in, acts at once on buttons and commands, and commits every other message. */
 import type { Verdict } from '../protocol/access.ts';
+import type { ApprovalRecord } from '../protocol/agent/approvals.ts';
 import { type Command, missingScope } from '../protocol/command.ts';
 import { GatewayError, readerOf, StoreError, toGatewayError, wordError } from '../protocol/errors.ts';
 import {
@@ -46,15 +47,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     () => context.settings.current().limits,
   );
   const readCommand = readCommands(commands);
-  const buttons = [
-    createApprovalButtons(context.approvals),
-    createQuestionButtons(context),
-    createAskAgain(context),
-    createAnswerButtons(context),
-    createAgentButtons(context),
-    createPlanButtons(context),
-    createLinkButtons(context),
-  ];
+  const buttons = pressHandlers(context);
   return async function receive(raw, options = {}) {
     const cleaned = { ...raw, content: cleanText(raw.content) };
     const [verdict, language] = await Promise.all([
@@ -88,13 +81,10 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     if (!rate.allowed) return await reply(context, message, refuseRate(message, rate, say));
     let receipt: Receipt;
     try {
-      const planReply = use === undefined ? await changeByReply(context, message, verdict.owner) : undefined;
       if (use !== undefined) receipt = await runCommand(context, use, message, options, verdict.owner);
-      else if (questions.length > 0 && (await answerByNext(context, message, questions)))
-        receipt = { kind: 'handled' };
-      else if (planReply !== undefined) receipt = { kind: 'handled', reply: planReply };
       else
         receipt =
+          (await actOnText(context, message, questions, verdict.owner)) ??
           (await refuseChosen(context, message, options)) ??
           (await accept(context, message, options, verdict.owner));
     } catch (error) {
@@ -105,6 +95,18 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     if (receipt.kind === 'duplicate') rate.giveBack();
     return await reply(context, message, receipt);
   };
+}
+
+function pressHandlers(context: IntakeContext): readonly PressHandler[] {
+  return [
+    createApprovalButtons(context.approvals),
+    createQuestionButtons(context),
+    createAskAgain(context),
+    createAnswerButtons(context),
+    createAgentButtons(context),
+    createPlanButtons(context),
+    createLinkButtons(context),
+  ];
 }
 
 /** The person who asked in a thread need not name the bot again while no one else writes there. */
@@ -167,19 +169,24 @@ async function sessionOf({ ledger }: IntakeContext, message: InboundMessage): Pr
   return message.sessionKey ?? (await ledger.sessionOf(addressOf(message)));
 }
 
-/** A forwarded text is not its sender's own, so it changes nothing. */
-async function changeByReply(
+/**
+ * What a text does that answers a question instead of starting a turn; undefined for any other. A forwarded text is not
+ * its sender's own, so it does nothing.
+ */
+async function actOnText(
   context: IntakeContext,
   message: InboundMessage,
+  questions: readonly ApprovalRecord[],
   owner: boolean,
-): Promise<string | undefined> {
+): Promise<Receipt | undefined> {
+  if (questions.length > 0 && (await answerByNext(context, message, questions))) return { kind: 'handled' };
   if (message.replyTo === undefined || message.forwarded === true) return undefined;
   const session = await sessionOf(context, message);
-  return (
+  const outcome =
     (await answerByReply(context, message)) ??
     (await decideByReply(context, message, session, owner)) ??
-    (await changePlanByReply(context, message, session))
-  );
+    (await changePlanByReply(context, message, session));
+  return outcome === undefined ? undefined : { kind: 'handled', reply: outcome };
 }
 
 async function refuseChosen(
