@@ -121,6 +121,7 @@ class DiscordChannel implements Channel {
       reactsIn: config.reactions,
       answerButtons: config.answerButtons,
       followUps: config.followUps,
+      forms: true,
       maxFileBytes: MAX_UPLOAD_BYTES,
       maxLength: MAX_LENGTH,
       rates: {

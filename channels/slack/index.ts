@@ -124,6 +124,7 @@ function capabilitiesOf(config: SlackConfig) {
   return usualCapabilities({
     reactsIn: config.reactions,
     followUps: config.followUps,
+    forms: true,
     maxFileBytes: MAX_UPLOAD_BYTES,
     maxLength: MAX_LENGTH,
     rates: {

@@ -98,7 +98,13 @@ export class Interactions {
         await this.#answer({ ...message, forms: undefined }, answer);
       else ack();
     };
-    await this.#answer(message, { ...answer, showForm });
+    const keepForm = (problems: Readonly<Record<string, string>>): void =>
+      ack({ response_action: 'errors', errors: problems });
+    await this.#answer(message, {
+      ...answer,
+      showForm,
+      ...(message.fields !== undefined && { keepForm }),
+    });
   }
 
   /** Shows a form (`views.open`) to whoever has just pressed; false where Slack shows none. */
@@ -131,6 +137,8 @@ export class Interactions {
       } else if (first.kind === 'accepted' || first.kind === 'duplicate') answer.accepted();
       else if (first.kind === 'handled' && first.form !== undefined && answer.showForm !== undefined)
         await answer.showForm(first.form, await say);
+      else if (first.kind === 'handled' && first.problems !== undefined && answer.keepForm !== undefined)
+        answer.keepForm(first.problems);
       else {
         const isPublic = first.kind === 'handled' && isPublicCommand(message);
         await answer.replied(replyTo(first, await say), isPublic);
@@ -151,6 +159,8 @@ interface Answer {
   replied: (text: string, isPublic: boolean) => Promise<void>;
   /** Absent where no form can be shown. */
   showForm?: (form: Form, say: Say) => Promise<void>;
+  /** Leaves the form open with what was entered, and the problem at each field ("Displaying errors in views"). */
+  keepForm?: (problems: Readonly<Record<string, string>>) => void;
 }
 
 /** The view of `views.open`; undefined for a form that Slack does not hold. */

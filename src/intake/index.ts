@@ -1,8 +1,9 @@
 /** Public API of the intake module: receiving messages, commands and buttons, and the API for channels. */
 import type { Command } from '../protocol/command.ts';
 import { createAnswerCommands } from './surfaces/answers.ts';
-import { createApprovalCommands, rulesCommand } from './approval-commands.ts';
-import { createApprovals } from './approvals.ts';
+import { createApprovalCommands } from './approvals/commands.ts';
+import { rulesCommand } from './approvals/rules.ts';
+import { createApprovals } from './approvals/approvals.ts';
 import { createCommands, createSuggest } from './commands.ts';
 import type { Intake, IntakeContext, IntakeOptions } from './context.ts';
 import { createNoteDeleted } from './edits-and-reactions.ts';

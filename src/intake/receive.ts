@@ -1,5 +1,6 @@
 /** `receive`: refuses what is not allowed in, acts at once on buttons and commands, and commits every other message. */
 import type { Verdict } from '../protocol/access.ts';
+import type { ApprovalRecord } from '../protocol/agent/approvals.ts';
 import { type Command, missingScope } from '../protocol/command.ts';
 import { GatewayError, readerOf, StoreError, toGatewayError, wordError } from '../protocol/errors.ts';
 import {
@@ -14,7 +15,8 @@ import type { PressHandler, Receipt, Receive, ReceiveOptions } from '../protocol
 import type { Say } from '../protocol/texts/say.ts';
 import { cleanText } from '../lib/text.ts';
 import { accept } from './accept.ts';
-import { createApprovalButtons, decideByReply } from './approval-commands.ts';
+import { createApprovalButtons } from './approvals/buttons.ts';
+import { decideByReply } from './approvals/commands.ts';
 import { answerByReply, createQuestionButtons } from './surfaces/answers.ts';
 import { type CommandReader, readCommands } from './commands.ts';
 import type { IntakeContext } from './context.ts';
@@ -41,6 +43,7 @@ import {
 } from './replies.ts';
 import { checkChoice, isAdmin, maySee, refuseReserved } from './sessions.ts';
 import { createLinkButtons } from './surfaces/commands.ts';
+import { answerByNext, questionsTo } from './surfaces/next-answer.ts';
 
 /** Longest message that is accepted, in UTF-16 units. */
 export const MAX_MESSAGE_LENGTH = 100_000;
@@ -52,15 +55,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     () => context.settings.current().limits,
   );
   const readCommand = readCommands(commands);
-  const buttons = [
-    createApprovalButtons(context.approvals),
-    createQuestionButtons(context.approvals, context.store.chatSettings),
-    createAskAgain(context),
-    createAnswerButtons(context),
-    createAgentButtons(context),
-    createPlanButtons(context),
-    createLinkButtons(context),
-  ];
+  const buttons = pressHandlers(context);
   return async function receive(raw, options = {}) {
     const cleaned = { ...raw, content: cleanText(raw.content) };
     const [verdict, language] = await Promise.all([
@@ -75,7 +70,7 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     const taken = await refuseNamed(context, message, options);
     if (taken !== undefined) return await reply(context, message, taken);
     if (message.fromBot === true) return await receiveBot(context, message, options);
-    await noteSender(context, raw, message);
+    const [questions] = await Promise.all([questionsTo(context, message), noteSender(context, raw, message)]);
     if (message.button !== undefined) {
       const answer = await press(context, buttons, message, message.button, verdict.owner);
       return await reply(context, message, answer);
@@ -89,11 +84,10 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     if (!rate.allowed) return await reply(context, message, refuseRate(message, rate, say));
     let receipt: Receipt;
     try {
-      const planReply = use === undefined ? await changeByReply(context, message, verdict.owner) : undefined;
       if (use !== undefined) receipt = await runCommand(context, use, message, options, verdict.owner);
-      else if (planReply !== undefined) receipt = { kind: 'handled', reply: planReply };
       else
         receipt =
+          (await actOnText(context, message, questions, verdict.owner)) ??
           (await refuseChosen(context, message, options)) ??
           (await accept(context, message, options, verdict.owner));
     } catch (error) {
@@ -104,6 +98,18 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     if (receipt.kind === 'duplicate') rate.giveBack();
     return await reply(context, message, receipt);
   };
+}
+
+function pressHandlers(context: IntakeContext): readonly PressHandler[] {
+  return [
+    createApprovalButtons(context.approvals),
+    createQuestionButtons(context),
+    createAskAgain(context),
+    createAnswerButtons(context),
+    createAgentButtons(context),
+    createPlanButtons(context),
+    createLinkButtons(context),
+  ];
 }
 
 /** The person who asked in a thread need not name the bot again while no one else writes there. */
@@ -171,19 +177,24 @@ async function sessionOf({ ledger }: IntakeContext, message: InboundMessage): Pr
   return message.sessionKey ?? (await ledger.sessionOf(addressOf(message)));
 }
 
-/** A forwarded text is not its sender's own, so it changes nothing. */
-async function changeByReply(
+/**
+ * What a text does that answers a question instead of starting a turn; undefined for any other. A forwarded text is not
+ * its sender's own, so it does nothing.
+ */
+async function actOnText(
   context: IntakeContext,
   message: InboundMessage,
+  questions: readonly ApprovalRecord[],
   owner: boolean,
-): Promise<string | undefined> {
+): Promise<Receipt | undefined> {
+  if (questions.length > 0 && (await answerByNext(context, message, questions))) return { kind: 'handled' };
   if (message.replyTo === undefined || message.forwarded === true) return undefined;
   const session = await sessionOf(context, message);
-  return (
+  const outcome =
     (await answerByReply(context, message)) ??
     (await decideByReply(context, message, session, owner)) ??
-    (await changePlanByReply(context, message, session))
-  );
+    (await changePlanByReply(context, message, session));
+  return outcome === undefined ? undefined : { kind: 'handled', reply: outcome };
 }
 
 async function refuseChosen(
@@ -241,8 +252,8 @@ async function press(
     const answer = await handler(pressed);
     if (answer === undefined) continue;
     if (answer.shownBy !== undefined) await removeCopy(context, message, answer.shownBy);
-    const { forwarded, form } = answer;
-    if (forwarded === undefined) return { kind: 'handled', reply: answer.reply, form };
+    const { forwarded, form, problems } = answer;
+    if (forwarded === undefined) return { kind: 'handled', reply: answer.reply, form, problems };
     const { button: _button, buttonUnder: _under, placeholder: _placeholder, ...rest } = message;
     const question = { ...rest, content: forwarded.content, id: forwarded.id ?? rest.id };
     const receipt = await accept(context, question, forwarded.options, owner);

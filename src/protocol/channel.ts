@@ -32,6 +32,8 @@ export interface Capabilities {
   buttons: boolean;
   /** A button can copy a text for the person who presses it. Absent = it cannot. */
   copyButtons?: boolean | undefined;
+  /** Whoever presses a button can be shown a form. Absent = they cannot. */
+  forms?: boolean | undefined;
   /** In a thread where the bot has answered, the person who asked need not name it again while no one else writes there. Absent = they must. */
   followUps?: boolean | undefined;
   /** Answers have their own buttons: Stop while they are written, Regenerate once they are complete. Absent = none. */

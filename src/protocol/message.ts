@@ -109,6 +109,8 @@ export interface Button {
   style?: 'normal' | 'confirm' | 'danger';
   /** Pressing it copies this text, and sends nothing; only if the channel can (`capabilities.copyButtons`). */
   copy?: string | undefined;
+  /** Pressing it opens a form; only if the channel shows forms (`capabilities.forms`). */
+  form?: boolean | undefined;
 }
 
 /** A message to deliver: its text, then its files; `turnId` joins it to the live message already on screen. */

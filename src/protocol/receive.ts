@@ -19,9 +19,15 @@ export type Receipt =
   /**
    * Handled at once, without the queue (`/stop`, a button). `reply` is for channels that answer in place (a press, a
    * command with a placeholder), else it was queued; `form` is shown instead of it. `personal`: it is useful only to
-   * the sender.
+   * the sender. `problems`: as in `PressAnswer`.
    */
-  | { kind: 'handled'; reply?: string; personal?: true | undefined; form?: Form | undefined }
+  | {
+      kind: 'handled';
+      reply?: string;
+      personal?: true | undefined;
+      form?: Form | undefined;
+      problems?: PressAnswer['problems'];
+    }
   /** Refused; `reply` says why and what to do, and is undefined when none is appropriate (a stranger in a group). */
   | {
       kind: 'refused';
@@ -173,6 +179,8 @@ export interface PressAnswer {
   reply: string;
   /** Shown instead of the reply: nothing has been done yet. Only for a press with `forms`. */
   form?: Form | undefined;
+  /** What is wrong with fields of the form that was sent, by their names: a channel that can shows it there, and no reply. */
+  problems?: Readonly<Record<string, string>> | undefined;
   /** The delivery that shows this button, when the user may decide what it is about. */
   shownBy?: string | undefined;
   /** The press is passed on to the agent as this message from the person who pressed. */

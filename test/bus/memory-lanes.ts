@@ -173,6 +173,7 @@ export class MemoryLanes implements Pick<LaneStore, Driven> {
       parkForCaller: refuse,
       alsoAsk: refuse,
       decide: refuse,
+      undoAnswer: refuse,
       deadLetters: refuse,
       replayDeadLetter: refuse,
       purge: refuse,

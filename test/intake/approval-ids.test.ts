@@ -2,7 +2,7 @@
 import { quietBus } from '../fakes/gateway/quiet-bus.ts';
 import { partial } from '../fakes/partial.ts';
 import { expect, it } from 'vitest';
-import { createApprovals } from '../../src/intake/approvals.ts';
+import { createApprovals } from '../../src/intake/approvals/approvals.ts';
 import { silentLog } from '../database.ts';
 
 it('decides nothing from text that cannot be the id of a request, and does not query the store for it', async () => {

@@ -165,11 +165,11 @@ export class Api {
     return this.#requests.json('GET', '/v1/approvals');
   }
 
-  /** @param detail the reason of a denial, or that an approval holds permanently */
+  /** @param detail the reason of a denial; that an approval holds permanently, or with which arguments */
   decideApproval(
     id: string,
     decision: ApprovalDecision,
-    detail: { reason?: string; always?: boolean } = {},
+    detail: { reason?: string; always?: boolean; args?: Record<string, unknown> } = {},
   ): Promise<{ id: string; decision: ApprovalDecision; rule?: string }> {
     return this.#requests.json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision, ...detail });
   }

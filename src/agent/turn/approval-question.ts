@@ -1,5 +1,6 @@
 /** The message that asks for an approval, with its buttons, and the same message after the decision (S-37). */
 import {
+  answerRef,
   type ApprovalRecord,
   approvalRef,
   type ApprovalSubject,
@@ -60,11 +61,18 @@ export function questionFor(
   const content = `${group}${callText(subject, say('approval.may_i'), ending, say)}`;
   return deliveryOf(id, subject, content, [
     { label: say('approval.approve'), value: approved, style: 'confirm' },
+    ...(isEditable(subject.args)
+      ? [{ label: say('approval.edit'), value: buttonValue(id, 'changed'), form: true }]
+      : []),
     { label: say('approval.deny'), value: denied, style: 'danger' },
     ...(subject.rule === undefined
       ? []
       : [{ label: say(alwaysLabel(subject)), value: buttonValue(id, 'always') }]),
   ]);
+}
+
+function isEditable(args: unknown): boolean {
+  return typeof args === 'object' && args !== null && !Array.isArray(args) && Object.keys(args).length > 0;
 }
 
 function alwaysLabel({ target }: ApprovalSubject): 'approval.always' | 'approval.always_chat' {
@@ -105,13 +113,19 @@ export function personQuestionFor(
   return [personDelivery(id, question, ending, buttons, say)];
 }
 
-/** The same message once it needs no answer any more. */
-export function answeredFor({ id, question, state, decidedBy }: ApprovalRecord, say: Say): DeliveryPayload[] {
+/** The same message once it needs no answer any more, and the note about an answer that can no longer be taken back. */
+export function answeredFor(record: ApprovalRecord, say: Say): DeliveryPayload[] {
+  const { id, question, state, decidedBy, byNext } = record;
   if (question === undefined) return [];
   const isRefused = howDecided(decidedBy) === 'person' && state === 'denied';
   const outcome = state === 'approved' ? 'ask.was_answered' : isRefused ? 'ask.was_refused' : 'ask.was_over';
   const delivery = personDelivery(id, question, `*${say(outcome)}*`, [], say);
-  return [{ ...delivery, key: `${delivery.ref}:decided` }];
+  const edited = { ...delivery, key: `${delivery.ref}:decided` };
+  if (byNext !== true || state !== 'approved') return [edited];
+  const content = say('ask.sent', { who: `\`${shownName(question.asker)}\`` });
+  const ref = answerRef(id);
+  const note = { ...parseAddress(question.address), content, media: [], buttons: [] };
+  return [edited, { ref, key: `${ref}:over`, message: note }];
 }
 
 function personDelivery(

@@ -226,12 +226,12 @@ export class PartDelivery {
     );
   }
 
-  /** Copy buttons are left out if the channel does not support them. */
+  /** Buttons that copy or open a form are left out if the channel does not support them. */
   get #buttons(): Button[] {
-    const { buttons } = this.#parts.message;
-    return this.#channel.capabilities.copyButtons === true
-      ? buttons
-      : buttons.filter(({ copy }) => copy === undefined);
+    const { copyButtons: copies = false, forms = false } = this.#channel.capabilities;
+    return this.#parts.message.buttons.filter(
+      ({ copy, form }) => (copies || copy === undefined) && (forms || form !== true),
+    );
   }
 
   get #target(): CallTarget {

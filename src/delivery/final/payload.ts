@@ -36,6 +36,7 @@ export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
         value: z.string(),
         style: z.enum(['normal', 'confirm', 'danger']).optional(),
         copy: z.string().optional(),
+        form: z.boolean().optional(),
       }),
     ),
     isError: z.boolean().optional(),

@@ -12,8 +12,8 @@ import {
   readPlanButton,
 } from '../../protocol/agent/plan-store.ts';
 import type { ApprovalDecision } from '../../protocol/store/records.ts';
-import { deciderOf } from '../approval-commands.ts';
-import { describeDecided } from '../approvals.ts';
+import { deciderOf } from '../approvals/commands.ts';
+import { describeDecided } from '../approvals/approvals.ts';
 import { stopSession } from '../sessions.ts';
 import { modeCommand } from './modes.ts';
 import { planCommands } from './plan-command.ts';

@@ -1,6 +1,5 @@
 /** Answers to questions that the model asks a person for someone else: by a reply, a button with its form, or `/answer`. */
 import {
-  type ApprovalRecord,
   type Approvals,
   type Decided,
   type Decider,
@@ -13,8 +12,9 @@ import { type Command, ON_OR_OFF } from '../../protocol/command.ts';
 import { addressOf, type InboundMessage, userIdOf } from '../../protocol/message.ts';
 import type { Form, PressHandler } from '../../protocol/receive.ts';
 import type { Say } from '../../protocol/texts/say.ts';
-import { deciderOf } from '../approval-commands.ts';
+import { deciderOf } from '../approvals/commands.ts';
 import type { IntakeContext } from '../context.ts';
+import { deciding, isWaiting, undoAnswer } from './next-answer.ts';
 
 const ANSWER = 'answer';
 
@@ -28,22 +28,25 @@ function answerForm(value: string, say: Say): Form {
 }
 
 /** Makes the handler of the buttons under a question. If a form can be shown, the answer is entered there. */
-export function createQuestionButtons(approvals: Approvals, chatSettings: ChatSettingStore): PressHandler {
-  return async ({ value, address, place, userId, senderName, owner, forms, fields, say }) => {
+export function createQuestionButtons(context: IntakeContext): PressHandler {
+  const { approvals, store } = context;
+  return async (press) => {
+    const { value, address, place, userId, senderName, owner, forms, fields, say } = press;
     const pressed = readQuestionButton(value);
     if (pressed === undefined) return undefined;
     const { id, act } = pressed;
+    if (act === 'undo') return await undoAnswer(context, id, press);
     const by: Decider = { userId, name: senderName, owner, at: { address, place }, pressed: true };
     if (act === 'answer') {
       if (fields !== undefined)
         return { reply: await answerWith(approvals, id, by, fields[ANSWER] ?? '', say) };
-      const isOpen = (await approvals.decidable(id, by)) !== undefined;
+      const isOpen = (await approvals.decidable(id, by)).request !== undefined;
       if (isOpen && forms === true) return { reply: '', form: answerForm(value, say) };
       return { reply: isOpen ? say('ask.reply') : say('ask.over') };
     }
     const outcome = await approvals.decide(id, 'denied', by);
     if (outcome.kind === 'decided' && act === 'never') {
-      await chatSettings.setChatSetting(userId, NO_QUESTIONS, 'on');
+      await store.chatSettings.setChatSetting(userId, NO_QUESTIONS, 'on');
       return { reply: say('ask.never_again') };
     }
     return { reply: describeAnswered(outcome, say, 'ask.refused') };
@@ -57,12 +60,13 @@ async function answerWith(
   by: Decider,
   text: string,
   say: Say,
+  message?: string,
 ): Promise<string> {
   const answer = text.trim();
   if (answer === '') return say('ask.empty');
   if (answer.length > MAX_ANSWER_CHARS) return say('ask.too_long', { most: MAX_ANSWER_CHARS });
   return describeAnswered(
-    await approvals.decide(id, 'approved', by, { reason: answer }),
+    await approvals.decide(id, 'approved', by, { reason: answer, message }),
     say,
     'ask.answered',
   );
@@ -101,7 +105,7 @@ export async function answerByReply(
     const parts = await ledger.sentParts(await approvals.shownIn(id, address));
     if (!parts.some((part) => part.id === replyTo)) continue;
     const by: Decider = { userId, name: senderName, owner: false, at: { address, place } };
-    return await answerWith(approvals, id, by, content, languages.say(message));
+    return await answerWith(approvals, id, by, content, languages.say(message), deciding(message));
   }
   return undefined;
 }
@@ -136,8 +140,4 @@ export function createAnswerCommands(approvals: Approvals, chatSettings: ChatSet
       },
     },
   ];
-}
-
-function isWaiting({ state, expired }: ApprovalRecord): boolean {
-  return state === 'pending' && !expired;
 }

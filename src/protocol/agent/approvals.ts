@@ -73,6 +73,8 @@ export type PersonQuestion = z.infer<typeof personQuestion>;
 /** Longest question to another person, and longest answer, in UTF-16 units. */
 export const MAX_QUESTION_CHARS = 2_000;
 export const MAX_ANSWER_CHARS = 4_000;
+/** How long the turn waits before it reads an answer that was only the person's next message, so that they can take it back. */
+export const ANSWER_UNDO_MS = 15_000;
 /** Questions that wait for one person at a time. */
 export const MAX_WAITING_QUESTIONS = 3;
 /** The name under which it is stored that a person is never asked (`ChatSettingStore`, by their user id). */
@@ -109,6 +111,12 @@ export const approvalSubject = z.object({
   agentId: z.string().optional(),
   /** The arguments with which a person has approved it instead. */
   changed: z.record(z.string(), z.unknown()).optional(),
+  /** The message that decided it, as `channel:id`: a repeat of that message changes nothing. */
+  decidedIn: z.string().optional(),
+  /** The answer is the person's next message, which they may take back until the turn continues. */
+  byNext: z.boolean().optional(),
+  /** An answer was taken back: from then on, only a reply or a button answers. */
+  replyOnly: z.boolean().optional(),
   /** Whether others read it where it is asked. */
   place: z.enum(['private', 'group']).optional(),
   /** Chats of owners in which it was asked, too, because no one had answered. */
@@ -261,6 +269,10 @@ export interface DecisionDetail {
   always?: boolean | undefined;
   /** With an approval: all arguments with which the call runs instead. */
   args?: Readonly<Record<string, unknown>> | undefined;
+  /** The message that decides, as `channel:id`. */
+  message?: string | undefined;
+  /** With an answer: it is the person's next message, and can be taken back for this long, in milliseconds. */
+  undoMs?: number | undefined;
 }
 
 /** What is wrong with arguments of a tool, for people; undefined if nothing is. Never throws. */
@@ -270,10 +282,15 @@ export type CheckArgs = (tool: string, args: Readonly<Record<string, unknown>>) 
 export interface Approvals {
   /** Decides a request; committed when it resolves. The turn continues at once, on any node. */
   decide(id: string, decision: ApprovalDecision, by: Decider, detail?: DecisionDetail): Promise<Decided>;
+  /** Takes back an answer that was the person's next message: its text, or undefined if the turn has read it. */
+  undoAnswer(id: string, by: Pick<Decider, 'userId'>): Promise<string | undefined>;
   /** The delivery that shows the request in this chat. */
   shownIn(id: string, address: Address): Promise<string>;
-  /** The request, when this person may decide it and it is still pending. */
-  decidable(id: string, by: Decider): Promise<ApprovalRecord | undefined>;
+  /** The request, when this person may decide it and it is still pending; else the outcome of any decision of theirs. */
+  decidable(
+    id: string,
+    by: Decider,
+  ): Promise<{ request: ApprovalRecord } | { request?: undefined; outcome: Decided }>;
   /** Rules that the decider may revoke, newest first; an owner sees all, others those of their session or token. */
   rules(filter: RuleFilter): Promise<ApprovalRule[]>;
   /** False when there is no such rule among those. */
@@ -326,10 +343,10 @@ export function approvalRef(id: string, otherChat?: Address): string {
   return otherChat === undefined ? `approval:${id}` : `approval:${id}@${otherChat}`;
 }
 
-/** What a button decides; `always` approves and stores a rule. */
-export type ButtonDecision = ApprovalDecision | 'always';
+/** What a button decides; `always` approves and stores a rule, `changed` approves with other arguments. */
+export type ButtonDecision = ApprovalDecision | 'always' | 'changed';
 
-const VERBS = { approved: 'approve', denied: 'deny', always: 'always' } as const;
+const VERBS = { approved: 'approve', denied: 'deny', always: 'always', changed: 'change' } as const;
 
 /** The value of a request's button; at most 64 bytes (Telegram's limit). */
 export function buttonValue(id: string, decision: ButtonDecision): string {
@@ -337,16 +354,19 @@ export function buttonValue(id: string, decision: ButtonDecision): string {
 }
 
 /** The request and decision in a button's value; undefined for anything else. */
-export function readButtonValue(
-  value: string,
-): { id: string; decision: ApprovalDecision; always: boolean } | undefined {
-  const [, verb, id = ''] = /^(approve|deny|always):([^]*)$/.exec(value) ?? [];
-  if (verb === undefined || !isApprovalId(id)) return undefined;
-  return { id, decision: verb === 'deny' ? 'denied' : 'approved', always: verb === 'always' };
+export function readButtonValue(value: string): { id: string; decision: ButtonDecision } | undefined {
+  const [, verb, id = ''] = /^(approve|deny|always|change):([^]*)$/.exec(value) ?? [];
+  const decision = (['approved', 'denied', 'always', 'changed'] as const).find((one) => VERBS[one] === verb);
+  return decision === undefined || !isApprovalId(id) ? undefined : { id, decision };
 }
 
-/** What a button under a question to a person does: `never` also refuses all later ones. */
-export type QuestionAct = 'answer' | 'refuse' | 'never';
+/** The delivery ref of the note that says to whom a next message went as an answer. */
+export function answerRef(id: string): string {
+  return `answer:${id}`;
+}
+
+/** What a button about a question to a person does: `never` also refuses all later ones, `undo` takes an answer back. */
+export type QuestionAct = 'answer' | 'refuse' | 'never' | 'undo';
 
 /** The value of a button under a question. */
 export function questionButton(id: string, act: QuestionAct): string {
@@ -355,7 +375,7 @@ export function questionButton(id: string, act: QuestionAct): string {
 
 /** The question and act in a button's value; undefined for anything else. */
 export function readQuestionButton(value: string): { id: string; act: QuestionAct } | undefined {
-  const [, act, id = ''] = /^ask-(answer|refuse|never):([^]*)$/.exec(value) ?? [];
-  if (!isApprovalId(id)) return undefined;
-  return act === 'answer' || act === 'refuse' || act === 'never' ? { id, act } : undefined;
+  const [, verb, id = ''] = /^ask-([a-z]{1,10}):([^]*)$/.exec(value) ?? [];
+  const act = (['answer', 'refuse', 'never', 'undo'] as const).find((one) => one === verb);
+  return act === undefined || !isApprovalId(id) ? undefined : { id, act };
 }

@@ -190,6 +190,8 @@ export interface LaneStore {
     decidedBy: string,
     detail?: DecisionDetail & { name?: string | undefined },
   ): Promise<boolean>;
+  /** Makes an answer of this person pending again that was their next message; false once the turn has been claimed. */
+  undoAnswer(approvalId: string, userId: string): Promise<boolean>;
   /** The newest `limit` dead letters, newest first, or `only` that one; they are kept as long as any finished message. */
   deadLetters(limit: number, only?: { lane: LaneKey; seq: number }): Promise<DeadLetter[]>;
   /** Queues a dead letter at the tail of its lane again with its counters at zero. False when there is none. */

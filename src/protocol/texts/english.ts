@@ -1,6 +1,7 @@
 /** The texts in English, which every other language falls back to. */
 import { about, commands, settings } from './english/commands.ts';
 import { access, approvals, channelHealth, channels, surfaces } from './english/access.ts';
+import { pageAsks } from './english/asks.ts';
 import { delivery } from './english/delivery.ts';
 import { plans, turns } from './english/turns.ts';
 import { failures, fileProblems, files, outcomes, providers, trace } from './english/providers.ts';
@@ -19,6 +20,7 @@ export const ENGLISH = {
   ...failures,
   ...fileProblems,
   ...files,
+  ...pageAsks,
   ...pageFrame,
   ...pageChats,
   ...pageTurns,

@@ -26,13 +26,17 @@ export function createApprovals(database: Database) {
   return {
     alsoAsk: (id, question) => database.run((sql) => alsoAsk(sql, cleanText(id), question)),
     park: (fence, approval) => database.run((sql, attempt) => park(sql, fence, approval, attempt)),
-    decide: (id, decision, decidedBy, { name, reason, always: addsRule = false, args } = {}) => {
+    undoAnswer: (id, userId) =>
+      database.run((sql, attempt) => undoAnswer(sql, cleanText(id), cleanText(userId), attempt)),
+    decide: (id, decision, decidedBy, detail = {}) => {
+      const { name, reason, always: addsRule = false, args, message, undoMs = 0 } = detail;
       const by = {
         id: cleanText(decidedBy),
         name: name === undefined ? null : cleanText(name),
         reason: reason === undefined ? null : cleanText(reason),
         always: addsRule && args === undefined,
-        args: args === undefined ? null : cleanJson(args),
+        more: cleanJson({ changed: args, decidedIn: message, ...(undoMs > 0 && { byNext: true }) }),
+        undoMs,
       };
       return database.run((sql, attempt) => decide(sql, cleanText(id), decision, by, attempt));
     },
@@ -107,7 +111,14 @@ async function decide(
   sql: Sql,
   id: string,
   decision: ApprovalDecision,
-  by: { id: string; name: string | null; reason: string | null; always: boolean; args: string | null },
+  by: {
+    id: string;
+    name: string | null;
+    reason: string | null;
+    always: boolean;
+    more: string;
+    undoMs: number;
+  },
   attempt: number,
 ): Promise<boolean> {
   const [row] = await sql<{ decided: boolean; mine: boolean | null }[]>`
@@ -116,17 +127,38 @@ async function decide(
     decided as (
       update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now(),
         reason = ${by.reason},
-        detail = case when ${by.args}::text is null then detail
-          else jsonb_set(detail, '{changed}', ${by.args}::jsonb) end
+        detail = (detail - 'byNext') || ${by.more}::jsonb
       from target
       where id = ${id} and state = 'pending' and expires_at > now() returning lane, turn_id, detail),
     ${storedRule(sql, by, decision)}
     woken as (
-      update lane set ${dueNow(sql)} from decided left join turn on turn.id = decided.turn_id
+      update lane set ${by.undoMs > 0 ? dueAfter(sql, by.undoMs) : dueNow(sql)} from decided left join turn on turn.id = decided.turn_id
       where key = decided.lane and lane.owner is null and coalesce(turn.state, 'parked') = 'parked')
     select exists (select 1 from decided) as decided,
       (select state = ${decision} and decided_by = ${by.id} from approval where id = ${id}) as mine`;
   return row?.decided === true || (attempt > 0 && row?.mine === true);
+}
+
+/** Behind the lane's lock: who claims the turn reads its answer, and it is too late. */
+async function undoAnswer(sql: Sql, id: string, userId: string, attempt: number): Promise<boolean> {
+  const [row] = await sql<{ undone: boolean; mine: boolean | null }[]>`
+    with target as (
+      select key from lane where key = (select lane from approval where id = ${id}) and owner is null for update),
+    undone as (
+      update approval a set state = 'pending', decided_by = null, decided_name = null, decided_at = null,
+        detail = detail || '{"replyOnly": true}'
+      from target
+      where id = ${id} and state = 'approved' and decided_by = ${userId} and detail ? 'byNext' and expires_at > now()
+        and exists (select from turn where turn.id = a.turn_id and turn.state = 'parked')
+        and not exists (
+          select from context c, regexp_match(a.detail ->> 'callKey', '\\.([0-9]{1,9})\\.([0-9]{1,9})$') place
+          where c.turn_id = a.turn_id and c.iteration = place[1]::int and c.part = place[2]::int
+            and c.kind = 'tool_result')
+      returning lane),
+    woken as (update lane set ${dueNow(sql)} from undone where key = undone.lane)
+    select exists (select from undone) as undone,
+      (select state = 'pending' and detail ? 'replyOnly' from approval where id = ${id}) as mine`;
+  return row?.undone === true || (attempt > 0 && row?.mine === true);
 }
 
 /** The rule that the request offers, in the same statement; nothing if the session is at its limit. */

@@ -90,6 +90,23 @@ describe('a form on Slack', () => {
     expect(setup.slack.views.open.size).toBe(0);
   });
 
+  it('with something wrong stays open with what was entered, and says what at the field', async () => {
+    const wait = (check: () => void): Promise<void> => vi.waitFor(check, WAIT);
+    setup.slack.presses(chat, message, 'Deny', ada);
+    await wait(() => expect(setup.slack.views.open.has(ada.id)).toBe(true));
+    const { verdict } = setup;
+    const problems = { reason: 'This must be JSON.' };
+    setup.verdict = () => Promise.resolve({ kind: 'handled', reply: 'Wrong.', problems });
+    submits(setup.slack, ada, { reason: '{' });
+    await wait(() => expect(setup.slack.views.open.get(ada.id)?.errors).toEqual(problems));
+    expect(setup.slack.views.open.get(ada.id)?.blocks[0]?.element.initial_value).toBe('{');
+    expect(setup.slack.workspace.ephemerals).toEqual([]);
+    setup.verdict = verdict;
+    submits(setup.slack, ada, { reason: '{}' });
+    await told('Denied: {}');
+    expect(setup.slack.views.open.has(ada.id)).toBe(false);
+  });
+
   it('that comes too late asks the person to press again', async () => {
     const { promise, resolve } = Promise.withResolvers<Receipt>();
     setup.verdict = () => promise;

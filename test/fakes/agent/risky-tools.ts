@@ -5,7 +5,7 @@ import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 /** What ran: the tool's name and its word. */
 export type Ran = string[];
 
-const parameters = z.strictObject({ word: z.string().default('') });
+const parameters = z.strictObject({ word: z.string().default(''), count: z.number().optional() });
 type Args = z.infer<typeof parameters>;
 
 /** `wipe` is dangerous, `tell` reaches outside, `note` stays in the session, `look` reads what others wrote, `fetch` asks an address. */

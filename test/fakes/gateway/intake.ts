@@ -1,7 +1,7 @@
 /** The intake over a real store, with quiet parts around it: a test replaces those that it looks at. */
 import { createEventBus } from '../../../src/bus/event-bus.ts';
 import { profileSchema } from '../../../src/protocol/agent/profile.ts';
-import { createApprovals } from '../../../src/intake/approvals.ts';
+import { createApprovals } from '../../../src/intake/approvals/approvals.ts';
 import type {
   IntakeContext,
   IntakeModels,

@@ -221,6 +221,7 @@ export class FakeSlack {
 
   #answered(id: string, payload: Record<string, unknown> | undefined): void {
     if (payload?.['blocks'] !== undefined) checkBlocks(payload['blocks']);
+    this.views.answered(id, payload);
     this.answers.set(id, payload);
   }
 

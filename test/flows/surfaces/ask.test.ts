@@ -2,73 +2,33 @@
 import { expect, it, vi } from 'vitest';
 import { MAX_ANSWER_CHARS } from '../../../src/protocol/agent/approvals.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
-import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';
+import { ASKING_OWNERS, questionsOn } from './questions.ts';
 
-const people = FRIENDS.values();
-const OWNERS = FRIENDS.slice(-10);
-const owners = OWNERS.values();
 const SETTINGS = {
   telegram: true,
   discord: true,
   file: {
     tools: { enabled: ['message', 'ask'] },
-    access: { telegram: { allow: FRIENDS }, owners: { telegram: OWNERS } },
+    access: { telegram: { allow: FRIENDS }, owners: { telegram: ASKING_OWNERS } },
   },
 };
 
 describeGateway('a question to another person', SETTINGS, (fixture) => {
-  const screen = (chat: string): string => fixture().telegram.screen(chat).join('\n');
-  const seen = (chat: string, text: string): Promise<void> =>
-    vi.waitFor(() => expect(screen(chat)).toContain(text), WAIT);
-  const says = (chat: string, text: string, more = {}): number =>
-    fixture().telegram.says(chat, text, chat, more);
-  const calls = (when: string, name: string, args: object): void =>
-    fixture().ollama.answer({ toolCalls: [{ name, args }] }, { when });
-  const owner = (): string => owners.next().value ?? '';
-  /** The id of the message in this chat with that text. */
-  const messageWith = (chat: string, text: string): number => {
-    const found = fixture()
-      .telegram.messages(chat)
-      .findLast((message) => message.text.includes(text));
-    if (found === undefined) throw new Error(`no message with "${text}" in ${chat}`);
-    return found.id;
-  };
-  const pressed = async (chat: string, label: string): Promise<string> => {
-    const id = fixture().telegram.press(chat, label, chat);
-    await vi.waitFor(() => expect(fixture().telegram.pressed.answers.has(id)).toBe(true), WAIT);
-    return fixture().telegram.pressed.answers.get(id) ?? '';
-  };
-  /** What the model read as the result of the last call of this turn. */
-  const toolAnswer = async (said: string): Promise<string> => {
-    const body = await vi.waitFor(() => {
-      const call = fixture().ollama.calls.findLast(({ body: { messages } }) => {
-        const question = messages.findLastIndex(
-          ({ role, content }) => role === 'user' && content?.includes(said),
-        );
-        return question >= 0 && messages.findLastIndex(({ role }) => role === 'tool') > question;
-      });
-      if (call === undefined) throw new Error('the tool has not answered');
-      return call.body;
-    }, WAIT);
-    return withoutNotes(body.messages.findLast(({ role }) => role === 'tool')?.content ?? '');
-  };
-  /** Two people on Telegram, and the question of the first one at the other, which the first one has approved. */
-  const asked = async (question: string): Promise<{ chat: string; friend: string; said: string }> => {
-    const chat = owner();
-    const friend = people.next().value ?? '';
-    const said = `please ask ${friend}`;
-    says(friend, `hello ${friend}`);
-    await seen(friend, `echo: hello ${friend}`);
-    calls(said, 'ask', { to: `Person ${friend}`, question });
-    says(chat, said);
-    await seen(chat, `It writes to another chat: Telegram (private chat with Person ${friend})`);
-    expect(screen(friend)).not.toContain(question);
-    fixture().telegram.press(chat, 'Approve', chat);
-    await seen(friend, question);
-    return { chat, friend, said };
-  };
+  const questions = questionsOn(fixture);
+  const {
+    screen,
+    seen,
+    says,
+    calls,
+    owner,
+    messageWith,
+    pressed,
+    toolAnswer,
+    asked,
+    person: nextPerson,
+  } = questions;
 
   it('"Tell Anna when the build is done and bring back her answer" goes over two networks', async () => {
     const chat = owner();
@@ -127,7 +87,7 @@ describeGateway('a question to another person', SETTINGS, (fixture) => {
 
   it('may be refused, once or for good, and only by the person who is asked', async () => {
     const { chat, friend, said } = await asked('How old are you?');
-    const stranger = people.next().value ?? '';
+    const stranger = nextPerson();
     const { button } = await vi.waitFor(() => {
       const message = fixture().telegram.messages(friend).at(-1);
       const never = message?.buttons.find(({ text }) => text === 'Never ask me');
@@ -171,7 +131,7 @@ describeGateway('a question to another person', SETTINGS, (fixture) => {
   });
 
   it('goes to no one who has not written to the bot, to no group, and is asked for no one but owners', async () => {
-    const friend = people.next().value ?? '';
+    const friend = nextPerson();
     calls(`curious ${friend}`, 'ask', { to: 'Person', question: 'x' });
     says(friend, `curious ${friend}`);
     expect(await toolAnswer(`curious ${friend}`)).toContain(

@@ -60,9 +60,10 @@ function gatewayOf(stored: Plan, waits?: { wait: 'step' | 'pause'; answer?: Deci
     approvals: {
       rules: async () => [],
       questions: async () => [],
+      undoAnswer: async () => undefined,
       removeRule: async () => false,
       shownIn: async (id: string) => `approval:${id}`,
-      decidable: async () => undefined,
+      decidable: async () => ({ outcome: { kind: 'unknown' } }),
       pending: async () => (waits === undefined ? [] : [question as ApprovalRecord]),
       decide: async (_id, decision) => {
         const answer = waits?.answer ?? { kind: 'decided', decision };

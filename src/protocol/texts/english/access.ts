@@ -62,9 +62,9 @@ export const access = {
 
   'ask.asks': '{who} has me ask you:',
   'ask.how': {
-    one: 'Reply to this message with your answer, or send {/answer} and your answer, within {count} minute. It goes to whoever asks.',
+    one: 'Your next message here is your answer, and goes to whoever asks. Later, reply to this message. It waits {count} minute.',
     other:
-      'Reply to this message with your answer, or send {/answer} and your answer, within {count} minutes. It goes to whoever asks.',
+      'Your next message here is your answer, and goes to whoever asks. Later, reply to this message. It waits {count} minutes.',
   },
   'ask.answer': 'Answer',
   'ask.refuse': 'Refuse',
@@ -78,6 +78,17 @@ export const access = {
   'ask.was_answered': 'You have answered.',
   'ask.was_refused': 'You did not want to answer.',
   'ask.was_over': 'No answer is needed any more.',
+  'ask.sent': 'Sent to {who} as your answer.',
+  'ask.sent_to': 'Sent to {who} as your answer to: {question}',
+  'ask.undo': 'Undo',
+  'ask.undo_how': {
+    one: 'If you meant to write to me, undo it within {count} second.',
+    other: 'If you meant to write to me, undo it within {count} seconds.',
+  },
+  'ask.waits_too': '{who} waits for an answer, too: your next message here goes there.',
+  'ask.undone':
+    'Not passed on: I take it as a message to me. You can still answer by a reply to the question.',
+  'ask.undo_late': 'It is too late to take your answer back: it was passed on.',
   'ask.answered': 'Thank you. I pass your answer on.',
   'ask.refused': 'I say that you do not want to answer.',
   'ask.never_again':
@@ -120,6 +131,11 @@ export const approvals = {
   'approval.deny': 'Deny',
   'approval.always': 'Always allow this exact call here',
   'approval.always_chat': 'Always allow messages to this chat',
+  'approval.edit': 'Edit',
+  'approval.edit_title': 'Approve with changes: {tool}',
+  'approval.edit_json': 'This must be JSON; empty leaves it out.',
+  'approval.edit_reply':
+    'Reply to my question with a JSON object that has the new values, or send it after {/approve}.',
   'approval.reason': 'Reason',
   'approval.reason_help': 'I read it before I continue. You can leave it empty.',
   'approval.expired_unrun': 'Not run: no one answered in time.',
@@ -144,6 +160,7 @@ export const approvals = {
   'decided.rule_not_offered': 'Approved, but only this once: it cannot be allowed permanently.',
   'decided.changed': 'Approved with your changes.',
   'decided.no_json': 'the changes must be a JSON object with the new values of arguments.',
+  'decided.not_json': 'this must be JSON: {names}.',
   'decided.bad_args': 'Nothing was decided: {problem}',
   'decided.stopped': 'Nothing changed: it was already stopped.',
   'decided.already_approved': 'Nothing changed: it was already approved by {who}.',

@@ -138,6 +138,7 @@ describeGateway('Discord, by buttons', { discord: true, tools: riskyTools(ran) }
       () =>
         expect(labels(ofBot(channel).at(-1))).toEqual([
           'Approve',
+          'Edit',
           'Deny',
           'Always allow this exact call here',
         ]),

@@ -145,6 +145,31 @@ describeGateway('Discord, by commands and forms', { discord: true, tools: riskyT
     expect(ran).toEqual([]);
   });
 
+  it('Edit under a request shows its arguments in a form; the call runs with what is submitted, once, and wrong JSON changes nothing', async () => {
+    const { discord, ollama } = fixture();
+    const { channel, person } = await friend();
+    ollama.answer({ toolCalls: [{ name: 'wipe', args: { word: 'disk g', count: 2 } }] }, { when: 'wipe g' });
+    discord.says(channel, 'wipe g', person);
+    await vi.waitFor(() => expect(screen(channel)).toContain('May I do this'), WAIT);
+    const form = await shown(discord.press(channel, 'Edit', person));
+    expect(form.modal?.title).toBe('Approve with changes: wipe');
+    expect(form.modal?.fields.map(({ label, value }) => [label, value])).toEqual([
+      ['word', 'disk g'],
+      ['count', '2'],
+    ]);
+    fillsIn(discord, form, { 'argument-0': 'disk h', 'argument-1': 'two' });
+    await vi.waitFor(() => expect(screen(channel, person)).toContain('Nothing was decided'), WAIT);
+    expect(screen(channel, person)).toContain('word: disk h\ncount: two');
+    expect(await fixture().store.approvals.pendingApprovals({ limit: 9 })).toHaveLength(1);
+    fillsIn(discord, form, { 'argument-0': 'disk h', 'argument-1': '3' });
+    await vi.waitFor(() => expect(screen(channel)).toContain('echo: wipe g'), WAIT);
+    fillsIn(discord, form, { 'argument-0': 'disk i' });
+    await vi.waitFor(() => expect(screen(channel, person)).toContain('already approved'), WAIT);
+    expect(screen(channel)).toMatch(/Changed before it was approved:[^]*disk h/);
+    expect(ran).toEqual(['wipe disk h']);
+    ran.length = 0;
+  });
+
   it('Edit under a plan shows its steps in a form; what is submitted is the plan, and an outdated form changes nothing', async () => {
     const { discord, ollama } = fixture();
     const { channel, person } = await friend();

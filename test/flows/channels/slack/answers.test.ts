@@ -164,6 +164,41 @@ describeGateway('Slack', { env, tools: riskyTools(ran) }, (fixture) => {
     expect(ran).not.toContain('wipe the attic');
   });
 
+  it('shows the arguments of a call in a form at Edit, says what is wrong there, and runs what was submitted', async () => {
+    const { chat, person } = slack.workspace.dm('Rosa');
+    await fixture().store.access.addGrant('slack', 'dm', person.id);
+    const toolCalls = [{ name: 'wipe', args: { word: 'the cellar', count: 2 } }];
+    fixture().ollama.answer({ toolCalls }, { when: 'cellar' });
+    slack.says(chat, 'the cellar', person);
+    const asked = await vi.waitFor(() => {
+      const message = slack.visible(chat).find(({ blocks }) => buttonsOf(blocks).length > 0);
+      if (message === undefined) throw new Error('nothing was asked');
+      return message;
+    }, WAIT);
+    slack.presses(chat, asked, 'Edit', person);
+    await vi.waitFor(() => expect(slack.views.open.has(person.id)).toBe(true), WAIT);
+    expect(slack.views.open.get(person.id)?.blocks.map(({ label }) => label.text)).toEqual(['word', 'count']);
+    submits(slack, person, { 'argument-0': 'the shed', 'argument-1': 'two' });
+    await vi.waitFor(
+      () =>
+        expect(slack.views.open.get(person.id)?.errors).toEqual({
+          'argument-1': 'This must be JSON; empty leaves it out.',
+        }),
+      WAIT,
+    );
+    submits(slack, person, { 'argument-0': 'the shed', 'argument-1': '"two"' });
+    await vi.waitFor(
+      () =>
+        expect(slack.views.open.get(person.id)?.errors?.['argument-1']).toBe('count must be of type number'),
+      WAIT,
+    );
+    submits(slack, person, { 'argument-0': 'the shed', 'argument-1': '' });
+    await vi.waitFor(() => expect(slack.screen(chat)).toContain('echo: the cellar'), WAIT);
+    expect(slack.views.open.has(person.id)).toBe(false);
+    expect(ran).toContain('wipe the shed');
+    expect(ran).not.toContain('wipe the cellar');
+  });
+
   it('stays within the limits of Slack with several answers at once', async () => {
     const chats = await Promise.all(Array.from({ length: 5 }, room));
     const { refused } = slack.limits;

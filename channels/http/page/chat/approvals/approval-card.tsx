@@ -6,14 +6,16 @@ import { messageOf } from '../../failures/in-place.ts';
 import { Time } from '../../parts/time.tsx';
 import { nearTime, say, sayParts } from '../../texts.ts';
 import { CallArguments, visible } from './call-arguments.tsx';
+import { editableArgs, EditArguments } from './edit-arguments.tsx';
 
 /** The gateway refuses a longer one. */
 const MAX_REASON_CHARS = 500;
 
-/** The reason of a denial, or that an approval holds permanently. */
+/** The reason of a denial; that an approval holds permanently, or with which arguments. */
 interface Detail {
   reason?: string;
   always?: boolean;
+  args?: Record<string, unknown>;
 }
 
 interface CardProps {
@@ -24,11 +26,11 @@ interface CardProps {
   finish: (note?: string) => Promise<void>;
 }
 
-/** The card of a question, with buttons for those who may decide. */
-export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): JSX.Element {
-  const { id, tool, files, warning, expiresAt, mayAlways } = approval;
+/** What decides a request: the state while it is sent, and what went wrong. */
+function useDecision({ api, approval: { id }, finish }: CardProps) {
   const [problem, setProblem] = useState('');
   const [isSending, setSending] = useState(false);
+  /** Rejects with the `ApiError` of changed arguments that are refused. */
   const decide = async (decision: ApprovalDecision, detail: Detail = {}): Promise<void> => {
     let note: string | undefined;
     setSending(true);
@@ -36,6 +38,10 @@ export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): J
       const { rule } = await api.decideApproval(id, decision, detail);
       if (detail.always === true && rule !== 'stored') note = say('page.approval.not_kept');
     } catch (error) {
+      if (detail.args !== undefined && error instanceof ApiError && error.code === 'bad_args') {
+        setSending(false);
+        throw error;
+      }
       // It was decided elsewhere or has expired: the list shows the outcome.
       if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
         setProblem(messageOf(error));
@@ -45,24 +51,43 @@ export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): J
     }
     await finish(note);
   };
+  return { problem, isSending, decide };
+}
+
+/** The card of a question, with buttons for those who may decide. */
+export function ApprovalCard(props: CardProps): JSX.Element {
+  const { approval, mayDecide } = props;
+  const { id, tool, files, warning, expiresAt, mayAlways } = approval;
+  const { problem, isSending, decide } = useDecision(props);
+  const [isEditing, setEditing] = useState(false);
+  const args = editableArgs(approval.args);
   return (
     <div data-approval={id} class="approval" role="group" aria-label={say('page.approval.of', { tool })}>
       <p class="approval-title">{sayParts('page.approval.may_i', { tool: <code>{tool}</code> })}</p>
-      <CallArguments args={approval.args} files={files} />
+      {isEditing && args !== undefined ? (
+        <EditArguments
+          args={args}
+          disabled={isSending}
+          approve={(changes) => decide('approved', changes === undefined ? {} : { args: changes })}
+          cancel={() => setEditing(false)}
+        />
+      ) : (
+        <CallArguments args={approval.args} files={files} />
+      )}
       {files.map((file, nth) => (
         <NamedFile key={nth} file={file} />
       ))}
       <p>{warning}</p>
       <div class="approval-foot">
-        {mayDecide ? (
+        {mayDecide && !isEditing && (
           <Buttons
             mayAlways={mayAlways}
+            edit={args && (() => setEditing(true))}
             disabled={isSending}
             decide={(...decision) => void decide(...decision)}
           />
-        ) : (
-          <span>{say('page.approval.not_yours')}</span>
         )}
+        {!mayDecide && <span>{say('page.approval.not_yours')}</span>}
         <span class="quiet">
           {sayParts('page.approval.until', { time: <Time at={expiresAt} format={nearTime} /> })}
         </span>
@@ -78,9 +103,11 @@ export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): J
 function Buttons(props: {
   mayAlways: boolean;
   disabled: boolean;
+  /** Undefined where there is nothing to edit. */
+  edit: (() => void) | undefined;
   decide: (decision: ApprovalDecision, detail?: Detail) => void;
 }): JSX.Element {
-  const { mayAlways, disabled, decide } = props;
+  const { mayAlways, disabled, edit, decide } = props;
   const [reason, setReason] = useState('');
   const words = reason.trim();
   return (
@@ -88,6 +115,11 @@ function Buttons(props: {
       <button type="button" class="primary" disabled={disabled} onClick={() => decide('approved')}>
         {say('page.approval.approve')}
       </button>
+      {edit && (
+        <button type="button" disabled={disabled} onClick={edit}>
+          {say('page.approval.edit')}
+        </button>
+      )}
       {mayAlways && (
         <button
           type="button"

@@ -23,6 +23,11 @@ const LABELS = new Map([
   ['url', say('page.approval.url')],
 ]);
 
+/** What an argument is called on the page. */
+export function argumentLabel(name: string): string {
+  return LABELS.get(name) ?? visible(name);
+}
+
 /** The arguments, each with its name. */
 export function CallArguments({ args, files }: Pick<Approval, 'args' | 'files'>): JSX.Element {
   if (typeof args !== 'object' || args === null || Array.isArray(args))
@@ -64,7 +69,7 @@ function Argument({ name, value }: { name: string; value: unknown }): JSX.Elemen
   const text = name === 'argv' && isWords(value) ? value.map(shellWord).join(' ') : displayText(value);
   const isShort = text.length <= MAX_IN_LINE && !text.includes('\n');
   const isCommand = name === 'command' || name === 'argv';
-  const title = LABELS.get(name) ?? visible(name);
+  const title = argumentLabel(name);
   if (isShort && !isCommand)
     return (
       <p class="argument">

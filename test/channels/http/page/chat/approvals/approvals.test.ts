@@ -182,6 +182,42 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(details).toEqual([{ reason: 'keep x' }, { always: true }]);
   });
 
+  it('are approved with changes: each argument is a field, and what is wrong is said at it', async () => {
+    const { gateway } = fixture.api;
+    const turn = await fixture.ask('wipe it');
+    const args = { command: 'rm -rf a\u202e', count: 2 };
+    gateway.pendingApprovals = [{ ...pendingApproval(turn, 'e1', ''), args }];
+    turn.emit({ type: 'approval_needed', approvalId: 'e1' });
+    await tab.page.getByRole('button', { name: 'Edit', exact: true }).click();
+    const command = tab.page.getByRole('textbox', { name: 'Command', exact: true });
+    const count = tab.page.getByRole('textbox', { name: 'count' });
+    expect(await command.inputValue()).toBe(String.raw`"rm -rf a\u202e"`);
+    await expect.poll(() => command.evaluate((field) => field === document.activeElement)).toBe(true);
+    await command.fill('"ls a"');
+    await count.fill('two');
+    await tab.page.getByRole('button', { name: 'Approve with changes' }).click();
+    expect(await count.getAttribute('aria-invalid')).toBe('true');
+    expect(await command.getAttribute('aria-invalid')).toBe('false');
+    expect(decided).toEqual([]);
+    const { decide } = gateway;
+    gateway.decide = async () => ({
+      kind: 'bad_args',
+      problem: 'Wrong arguments for exec:\n- count must be at most 3',
+    });
+    await count.fill('9');
+    await tab.page.getByRole('button', { name: 'Approve with changes' }).click();
+    await tab.page.getByText('count must be at most 3').waitFor();
+    expect(await command.inputValue()).toBe('"ls a"');
+    expect(await objections(tab.page)).toEqual([]);
+    await tab.screenshot('approval-edit');
+    gateway.decide = decide;
+    await count.fill('3');
+    await tab.page.getByRole('button', { name: 'Approve with changes' }).click();
+    await tab.page.getByText('May I do this?').waitFor({ state: 'detached' });
+    expect(decided).toEqual([['e1', 'approved']]);
+    expect(details).toEqual([{ args: { command: 'ls a', count: 3 } }]);
+  });
+
   it('can be denied, and disappear when they are decided elsewhere', async () => {
     const turn = await requestApproval('q2', 'rm a');
     await tab.page.getByRole('button', { name: 'Deny' }).click();

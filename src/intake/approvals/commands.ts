@@ -1,61 +1,24 @@
-/** Decisions on approval requests in chats: by a button, by `/approve` and `/deny`, or by a reply to the question. */
+/** Decisions on approval requests in chats by `/approve` and `/deny`, or by a reply to the question. */
 import { z } from 'zod';
-import type { IntakeContext } from './context.ts';
+import type { IntakeContext } from '../context.ts';
 import {
   type ApprovalRecord,
-  type ApprovalRule,
   type Approvals,
   type Decided,
   type Decider,
   MAX_LISTED_APPROVALS,
   MAX_REASON_CHARS,
-  readButtonValue,
-} from '../protocol/agent/approvals.ts';
+} from '../../protocol/agent/approvals.ts';
 import {
   type Address,
   addressOf,
   type InboundMessage,
   type SessionKey,
   userIdOf,
-} from '../protocol/message.ts';
-import type { Form, PressHandler } from '../protocol/receive.ts';
-import type { Command, CommandCall } from '../protocol/command.ts';
+} from '../../protocol/message.ts';
+import type { Command, CommandCall } from '../../protocol/command.ts';
 import { describeDecided } from './approvals.ts';
-import { type Say, textRef } from '../protocol/texts/say.ts';
-import { GatewayError } from '../protocol/errors.ts';
-import { oneLine } from '../lib/text.ts';
-
-const REASON = 'reason';
-
-/** Asks for the reason of a denial, which is optional. */
-function reasonForm(value: string, say: Say): Form {
-  const field = { name: REASON, label: say('approval.reason'), description: say('approval.reason_help') };
-  const bounds = { maxLength: MAX_REASON_CHARS, lines: 'many', required: false } as const;
-  return { title: say('approval.deny'), value, fields: [{ ...field, ...bounds }] };
-}
-
-/** Makes the handler of the buttons under a request. If a form can be shown, a denial asks for its reason first. */
-export function createApprovalButtons(approvals: Approvals): PressHandler {
-  return async ({ value, address, place, userId, senderName, owner, forms, fields, say }) => {
-    const pressed = readButtonValue(value);
-    if (pressed === undefined) return undefined;
-    const { id, decision, always: isAlways } = pressed;
-    const by: Decider = { userId, name: senderName, owner, at: { address, place }, pressed: true };
-    const mayExplain = decision === 'denied' && forms === true && fields === undefined;
-    const request = mayExplain ? await approvals.decidable(id, by) : undefined;
-    // A plan's pending step is skipped or stopped, which needs no reason.
-    if (request !== undefined && request.plan === undefined)
-      return { reply: '', form: reasonForm(value, say) };
-    const reason = (fields?.[REASON] ?? '').trim().slice(0, MAX_REASON_CHARS).toWellFormed();
-    const detail = decision === 'denied' && reason !== '' ? { reason } : { always: isAlways };
-    const outcome = await approvals.decide(id, decision, by, detail);
-    const entitled = outcome.kind === 'decided' || outcome.kind === 'settled' || outcome.kind === 'expired';
-    return {
-      reply: describeDecided(outcome, say),
-      ...(entitled && { shownBy: await approvals.shownIn(id, address) }),
-    };
-  };
-}
+import type { Say } from '../../protocol/texts/say.ts';
 
 /** Makes `/approve` and `/deny`: without an id they decide the request that this chat waits for. */
 export function createApprovalCommands(approvals: Approvals): Command[] {
@@ -87,7 +50,7 @@ async function approveChanged(
 ): Promise<string> {
   const changes = readObject(text);
   if (changes === undefined) return say('decided.bad_args', { problem: say('decided.no_json') });
-  const request = await approvals.decidable(id, by);
+  const { request } = await approvals.decidable(id, by);
   const args = { ...readArgs(request?.args), ...changes };
   return describeDecided(await approvals.decide(id, 'approved', by, { args }), say);
 }
@@ -105,7 +68,7 @@ function readObject(text: string): Record<string, unknown> | undefined {
 
 const jsonObject = z.record(z.string(), z.unknown());
 
-function readArgs(args: unknown): Record<string, unknown> {
+export function readArgs(args: unknown): Record<string, unknown> {
   return jsonObject.safeParse(args).data ?? {};
 }
 
@@ -200,61 +163,12 @@ export async function decideByReply(
     const userId = userIdOf(message);
     const at = { address, place };
     const by: Decider = { userId, name: senderName, owner, at };
-    const mine = await approvals.decidable(id, by);
-    if (mine === undefined) return undefined;
+    const { request } = await approvals.decidable(id, by);
+    if (request === undefined) return undefined;
     const say = languages.say(message);
     return readObject(content) === undefined
       ? await denyFor(approvals, id, by, content, say)
       : await approveChanged(approvals, id, by, content, say);
   }
   return undefined;
-}
-
-/** Characters of a call in the list. */
-const MAX_CALL_CHARS = 200;
-
-/** Makes the command. In a group, only owners may use it: others could read there what was allowed. */
-export function rulesCommand(approvals: Approvals): Command {
-  return {
-    name: 'rules',
-    description: 'about.rules',
-    scope: 'approve',
-    argument: { name: 'remove', label: 'word.remove', description: 'argument.rules', required: false },
-    async run({ session, args, owner, place = 'group', tokenId, say }) {
-      if (!owner && place === 'group' && tokenId === undefined) {
-        throw new GatewayError('forbidden', textRef('rules.owners_only'));
-      }
-      const rules = await approvals.rules({ session });
-      if (args === '') return listed(rules, say);
-      const which = /^remove\s+(?:all|#?(\d{1,4}))$/i.exec(args);
-      if (which === null) return say('rules.usage');
-      const removals = which[1] === undefined ? rules : rules.slice(Number(which[1]) - 1, Number(which[1]));
-      for (const { id } of removals) await approvals.removeRule(id, { session });
-      if (removals.length === 0) return say('rules.unknown');
-      return say('rules.removed', { count: removals.length });
-    },
-  };
-}
-
-function listed(rules: readonly ApprovalRule[], say: Say): string {
-  if (rules.length === 0) return say('rules.none');
-  const lines = rules.map(({ tool, args, createdName, createdBy, createdAt, uses }, index) => {
-    const call = oneLine(JSON.stringify(args) ?? '')
-      .slice(0, MAX_CALL_CHARS)
-      .toWellFormed();
-    const who = oneLine(createdName ?? createdBy);
-    return say('rules.line', {
-      number: index + 1,
-      call: quoted(`${tool} ${call}`),
-      since: createdAt.toISOString().slice(0, 10),
-      who: quoted(who),
-      count: uses,
-    });
-  });
-  return `${say('rules.list')}\n\n${lines.join('\n')}`;
-}
-
-/** In backticks, so that nothing in it is markup. */
-function quoted(text: string): string {
-  return `\`${text.replaceAll('`', "'")}\``;
 }

@@ -11,12 +11,12 @@ import {
   MAX_ASKED_CHARS,
   shownArgs,
   MAX_APPROVAL_RULES,
-} from '../protocol/agent/approvals.ts';
-import { type Address, addressOf, parseAddress } from '../protocol/message.ts';
-import type { MessageBus } from '../protocol/bus.ts';
-import type { LaneStore } from '../protocol/store/lanes.ts';
-import type { Log } from '../protocol/log.ts';
-import type { Say } from '../protocol/texts/say.ts';
+} from '../../protocol/agent/approvals.ts';
+import { type Address, addressOf, parseAddress } from '../../protocol/message.ts';
+import type { MessageBus } from '../../protocol/bus.ts';
+import type { LaneStore } from '../../protocol/store/lanes.ts';
+import type { Log } from '../../protocol/log.ts';
+import type { Say } from '../../protocol/texts/say.ts';
 
 /** Makes `Approvals`. */
 export function createApprovals(
@@ -37,12 +37,26 @@ export function createApprovals(
       return approvalRef(id, isOwn ? undefined : address);
     },
     async decidable(id, by) {
-      const record = isApprovalId(id) ? await store.approval(id) : undefined;
-      return record !== undefined && refused(record, by) === undefined ? record : undefined;
+      const request = isApprovalId(id) ? await store.approval(id) : undefined;
+      const outcome = request === undefined ? ({ kind: 'unknown' } as const) : refused(request, by);
+      return request === undefined || outcome !== undefined
+        ? { outcome: outcome ?? { kind: 'unknown' } }
+        : { request };
     },
-    async decide(id, decision, by, { reason, always: isAlways, args } = {}) {
+    async undoAnswer(id, { userId }) {
+      const record = isApprovalId(id) ? await store.approval(id) : undefined;
+      if (record?.question?.userId !== userId || record.byNext !== true) return undefined;
+      const isUndone =
+        (record.state === 'pending' && record.replyOnly === true) || (await lanes.undoAnswer(id, userId));
+      if (isUndone) bus.sweepSoon();
+      return isUndone ? record.reason : undefined;
+    },
+    async decide(id, decision, by, detail = {}) {
       if (!isApprovalId(id)) return { kind: 'unknown' };
+      const { always: isAlways, args, message } = detail;
       const record = await store.approval(id);
+      const repeated = message === undefined ? undefined : decidedBy(record, message);
+      if (repeated !== undefined) return repeated;
       const refusal = record === undefined ? ({ kind: 'unknown' } as const) : refused(record, by);
       if (refusal !== undefined) {
         log.info({ approvalId: id, userId: by.userId, why: refusal.kind }, 'approval_decision_refused');
@@ -50,7 +64,7 @@ export function createApprovals(
       }
       const problem = record && args && problemOf(record, args, checkArgs);
       if (problem !== undefined) return { kind: 'bad_args', problem };
-      if (await lanes.decide(id, decision, by.userId, { name: by.name, reason, always: isAlways, args })) {
+      if (await lanes.decide(id, decision, by.userId, { ...detail, name: by.name })) {
         bus.sweepSoon();
         const rule = isAlways === true && record ? await ruleOf(store, record) : undefined;
         return { kind: 'decided', decision, rule, ...(args !== undefined && { changed: true }) };
@@ -61,6 +75,12 @@ export function createApprovals(
       return outcomeOf(current) ?? { kind: 'expired' };
     },
   };
+}
+
+/** The outcome of a message that has decided the request before: a platform repeats what it does not know to be handled. */
+function decidedBy(record: ApprovalRecord | undefined, message: string): Decided | undefined {
+  if (record === undefined || record.state === 'pending' || record.decidedIn !== message) return undefined;
+  return { kind: 'decided', decision: record.state, ...(record.changed !== undefined && { changed: true }) };
 }
 
 /** Why a request cannot be approved with these arguments. */
