@@ -1,13 +1,20 @@
 /**
  * The plans of the open chat: what their buttons do, what they wait for, and the newest one as it is stored.
  */
+import { signal } from '@preact/signals';
+import type { Plan } from '../../../../src/protocol/agent/plan.ts';
 import type { Approval, Api } from '../api.ts';
+import { showError } from '../failures/show-error.ts';
+import { toast } from '../parts/toast.tsx';
+import { say } from '../texts.ts';
 import type { TurnView } from './turn/turn-view.ts';
-import type { PlanHost } from '../plan/plan-view.js';
+import type { PlanHost } from '../plan/plan-panel.tsx';
 import { isOpenPlan } from '../../../../src/protocol/isomorphic/plan-reducer.js';
 
 /** Most reads of a plan in a row: it is read again when events changed it in the meantime. */
 const MAX_PLAN_READS = 3;
+/** Characters of a goal in a short note. */
+const MAX_GOAL = 60;
 
 /** The turns that have the plans. */
 interface PlanTurns {
@@ -26,7 +33,7 @@ export class ChatPlans {
   #key;
   #turns;
   /** Approvals that plans wait for, by the plan's id. */
-  #approvals: Map<string, Approval> = new Map();
+  #approvals = signal<ReadonlyMap<string, Approval>>(new Map());
   /** What the panels of plans work with. */
   host: PlanHost;
 
@@ -35,11 +42,27 @@ export class ChatPlans {
     this.#key = key;
     this.#turns = turns;
     this.host = {
+      approvals: this.#approvals,
       act: (planId, action, stepId) => api.actOnPlan(planId, action, stepId),
       start: (planId, request) => api.runPlan(planId, request),
-      change: (planId, version, edits) => api.changePlan(planId, version, edits),
-      approvalOf: (planId) => this.#approvals.get(planId),
+      change: async (plan, edit) => {
+        const edited = await api.changePlan(plan.id, plan.version ?? 1, [edit]);
+        this.#show(edited.plan);
+      },
+      discard: (plan) => this.#discard(plan),
     };
+  }
+
+  async #discard({ id, goal }: Plan) {
+    await this.#api.actOnPlan(id, 'stop', undefined);
+    toast(say('page.plan.discarded', { goal: goal.slice(0, MAX_GOAL) }), {
+      undo: () => void this.#api.restorePlan(id).catch(showError),
+    });
+  }
+
+  /** Shows a plan as a change of this page left it; the event of a later change may have come before the answer. */
+  #show(plan: Plan) {
+    for (const turn of this.#turns.turns()) turn.setEditedPlan(plan);
   }
 
   /** Loads the newest plan; `mayLackEvents` when events of it may have been lost. */
@@ -71,10 +94,8 @@ export class ChatPlans {
 
   /** Sets the approvals that plans of this chat wait for; their panels show them. */
   setApprovals(approvals: Approval[]) {
-    this.#approvals = new Map(approvals.map((approval) => [approval.plan?.id ?? '', approval]));
-    const turns = this.#turns.turns();
-    for (const turn of turns) turn.redrawPlan();
-    const planIds = turns.map(({ planId }) => planId);
+    this.#approvals.value = new Map(approvals.map((approval) => [approval.plan?.id ?? '', approval]));
+    const planIds = this.#turns.turns().map(({ planId }) => planId);
     if (approvals.some(({ plan }) => !planIds.includes(plan?.id))) this.loadQuietly();
   }
 }

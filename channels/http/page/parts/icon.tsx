@@ -24,9 +24,11 @@ const PATHS = {
   send: 'M12 19V5M6 11l6-6 6 6',
   settings: 'M4 7h9M17 7h3M15 5v4M4 17h3M11 17h9M9 15v4',
   signOut: 'M10 4H5v16h5M9 12h11M16 8l4 4-4 4',
+  skip: 'M6 8h8a4 4 0 0 1 0 8H8M11 13l-3 3 3 3',
   stop: 'M7 7h10v10H7z',
   trash: 'M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13',
   user: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 21a8 8 0 0 1 16 0',
+  zap: 'M13 3L5 14h6l-1 7 8-11h-6z',
 } as const;
 
 /** The name of an icon. */

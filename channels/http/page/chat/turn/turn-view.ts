@@ -6,14 +6,14 @@ import type { Plan } from '../../../../../src/protocol/agent/plan.ts';
 import { AnswerParts } from './answer-parts.ts';
 import { h } from '../../dom.ts';
 import { LiveMarkdown } from '../../markdown/view.ts';
-import { type PlanHost, PlanView } from '../../plan/plan-view.js';
+import type { PlanHost } from '../../plan/plan-panel.tsx';
+import { PlanView, TodoView } from '../../plan/plan-view.tsx';
 import { answerMarks, type TurnMarks, type TurnVisibility } from './turn-visibility.ts';
 import { SentFiles } from './sent-files.ts';
 import { footOf, takenBackLine, trySwitch } from './turn-acts.ts';
 import { traceButton } from './trace-panel.ts';
 import { compressed, ENDINGS, workingDots } from './turn-parts.ts';
 import { QuestionPart, type ShownQuestion } from './question-part.ts';
-import { TodoView } from '../../plan/todo-view.js';
 import { say } from '../../texts.ts';
 
 /** A message and its answer, shown in `element`. */
@@ -115,14 +115,14 @@ export class TurnView {
     return this.#plan.eventCount;
   }
 
-  /** Redraws its plan, which may wait for another approval now. */
-  redrawPlan() {
-    this.#plan.redraw();
-  }
-
   /** Applies a change of the plan that came from elsewhere. */
   applyToPlan(event: AgentEvent) {
     this.#plan.apply(event);
+  }
+
+  /** Shows its plan as the page's own change left it. */
+  setEditedPlan(plan: Plan) {
+    this.#plan.setEdited(plan);
   }
 
   /** Shows the stored plan; `isNewest` when events were missed. */

@@ -21,7 +21,7 @@ describePage('work on the page under axe', (tab) => {
     await write(page, '/plan clean the attic');
     const plan = page.locator('.plan').first();
     await plan.getByText('not started').waitFor();
-    await plan.getByText('Edit the steps').click();
+    await plan.getByRole('button', { name: 'Edit', exact: true }).click();
     await plan.getByLabel('Text of step 2').waitFor();
     await tab.screenshot('axe-plan-editing');
     expect(await objections(page)).toEqual([]);
