@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 
 const PATHS = {
+  again: 'M20 11a8 8 0 1 0-2.3 6.3M20 5v6h-6',
   archive: 'M3 4h18v4H3zM5 8v12h14V8M10 12h4',
   attach:
     'M20 11.5l-8.2 8.2a5 5 0 0 1-7.1-7.1l8.5-8.5a3.4 3.4 0 0 1 4.8 4.8l-8.5 8.5a1.7 1.7 0 0 1-2.4-2.4l7.7-7.7',
@@ -11,6 +12,7 @@ const PATHS = {
   down: 'M12 5v14M6 13l6 6 6-6',
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   file: 'M7 3h7l5 5v13H7zM14 3v5h5',
+  fork: 'M6 3v12M9 18a3 3 0 1 1-6 0a3 3 0 0 1 6 0M21 6a3 3 0 1 1-6 0a3 3 0 0 1 6 0M18 9a9 9 0 0 1-9 9',
   keyboard: 'M3 6h18v12H3zM7 10h.01M11 10h.01M15 10h.01M8 14h8',
   link: 'M9 15l6-6M11 6l1.5-1.5a4.2 4.2 0 0 1 6 6L17 12M13 18l-1.5 1.5a4.2 4.2 0 0 1-6-6L7 12',
   memory: 'M6 4h12v17l-6-4-6 4z',

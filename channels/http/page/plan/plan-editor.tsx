@@ -56,12 +56,12 @@ function useFocus(list: RefObject<HTMLElement | null>): void {
 export function PlanEditor({ plan, change }: PlanEditorProps): JSX.Element {
   const { send, outcome } = useChanges(plan, change);
   const list = useRef<HTMLDivElement>(null);
-  const [added, setAdded] = useState('');
+  const [draft, setDraft] = useState('');
   useFocus(list);
   const add = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const description = added.trim();
-    if (description !== '' && (await send({ op: 'add', description }))) setAdded('');
+    const description = draft.trim();
+    if (description !== '' && (await send({ op: 'add', description }))) setDraft('');
   };
   const steps = plan.steps.filter(
     ({ status, attempts }) => plan.state === 'stored' || (status === 'pending' && attempts === 0),
@@ -85,8 +85,8 @@ export function PlanEditor({ plan, change }: PlanEditorProps): JSX.Element {
           maxLength={MAX_DESCRIPTION}
           aria-label={say('page.plan.new_step')}
           placeholder={say('page.plan.new_step')}
-          value={added}
-          onInput={({ currentTarget }) => setAdded(currentTarget.value)}
+          value={draft}
+          onInput={({ currentTarget }) => setDraft(currentTarget.value)}
         />
         <button type="submit">{say('page.plan.add_step')}</button>
       </form>

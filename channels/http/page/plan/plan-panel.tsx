@@ -219,10 +219,10 @@ function stateOf(plan: Plan): string {
 
 /** The agent's todo list. */
 export function Todos({ items }: { items: readonly Pick<Todo, 'text' | 'status'>[] }): JSX.Element {
-  const done = items.filter(({ status }) => status === 'done' || status === 'skipped').length;
+  const doneCount = items.filter(({ status }) => status === 'done' || status === 'skipped').length;
   return (
     <section class="todos" aria-label={say('page.todos')}>
-      <p class="todos-title">{say('page.todos.done', { done, all: items.length })}</p>
+      <p class="todos-title">{say('page.todos.done', { done: doneCount, all: items.length })}</p>
       <ul>
         {items.map(({ text, status }, place) => (
           <li key={place} class={`todo ${status}`}>

@@ -6,6 +6,7 @@ import { messageOf } from '../../failures/in-place.ts';
 import { Time } from '../../parts/time.tsx';
 import { nearTime, say, sayParts } from '../../texts.ts';
 import { CallArguments, visible } from './call-arguments.tsx';
+import { dropOwnDecision, keepOwnDecision } from './own-decisions.ts';
 
 /** The gateway refuses a longer one. */
 const MAX_REASON_CHARS = 500;
@@ -32,10 +33,13 @@ export function ApprovalCard({ api, approval, mayDecide, finish }: CardProps): J
   const decide = async (decision: ApprovalDecision, detail: Detail = {}): Promise<void> => {
     let note: string | undefined;
     setSending(true);
+    // Its event may come before the answer.
+    keepOwnDecision(id);
     try {
       const { rule } = await api.decideApproval(id, decision, detail);
       if (detail.always === true && rule !== 'stored') note = say('page.approval.not_kept');
     } catch (error) {
+      dropOwnDecision(id);
       // It was decided elsewhere or has expired: the list shows the outcome.
       if (!(error instanceof ApiError && error.status < 500 && error.status !== 0)) {
         setProblem(messageOf(error));

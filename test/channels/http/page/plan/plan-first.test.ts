@@ -104,11 +104,13 @@ describePage('a plan before it runs', (tab) => {
     await panel().getByText('Cancelled before it ran.').waitFor();
     expect(await panel().getByRole('button').count()).toBe(0);
     expect(await state()).toBe('cancelled');
+    await sentence.waitFor({ state: 'detached' });
 
     await tab.page.locator('.toast').getByRole('button', { name: 'Undo' }).click();
     await panel().getByText('not started').waitFor();
     await panel().getByRole('button', { name: 'Run', exact: true }).waitFor();
     expect(await state()).toBe('stored');
+    await sentence.waitFor();
     expect(await tab.page.locator('.toast').count()).toBe(0);
 
     // It is not over any more: there is nothing to take back.
