@@ -25,7 +25,7 @@ type Form = 'html' | 'json';
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /** Keys of texts that the page's scripts use, by their area. */
-const AREAS = /^(page|link|cancelled|step|failure|time|problem)\./;
+const AREAS = /^(?:(?:page|link|cancelled|step|failure|time|problem)\.|turn\.plan_made$)/;
 
 /** Keys of the texts for errors, by their code. */
 const REFUSALS = /^page\.error\./;

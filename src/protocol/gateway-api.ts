@@ -299,6 +299,8 @@ export interface PlanApi {
   ): Promise<Plan | undefined>;
   /** Drops a plan that is only stored. Throws as `change` does. */
   cancel(caller: Caller, planId: string): Promise<Plan | undefined>;
+  /** Takes `cancel` back. Throws as `change` does. */
+  restore(caller: Caller, planId: string): Promise<Plan | undefined>;
   /**
    * Starts a run of the plan by a message with this id. Throws `GatewayError`: `already_running`, `plan_changed`,
    * `plan_unchanged`, `not_an_http_session`.

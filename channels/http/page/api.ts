@@ -193,6 +193,11 @@ export class Api {
     return this.#requests.json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });
   }
 
+  /** Takes back that a stored plan was discarded. */
+  restorePlan(planId: string): Promise<unknown> {
+    return this.#requests.json('POST', `/v1/plans/${encodeURIComponent(planId)}/restore`);
+  }
+
   /** @param keys at most 100 */
   deleteSessions(keys: string[]): Promise<{ deleted: string[] }> {
     return this.#requests.json('POST', '/v1/sessions/delete', { keys });

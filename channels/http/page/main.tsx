@@ -4,6 +4,7 @@ import { render } from 'preact';
 import { type Api, ApiError } from './api.ts';
 import { ChatChoices } from './chat/chat-choices.ts';
 import { ChatView, OpenChat } from './chat/chat-view.ts';
+import { forgetDecisions } from './chat/approvals/own-decisions.ts';
 import { Composer } from './chat/composer/composer.tsx';
 import { forgetDrafts } from './chat/composer/drafts.ts';
 import { Queue } from './chat/composer/queue-panel.tsx';
@@ -209,6 +210,7 @@ function signOut(): void {
   removeToken();
   forgetDrafts();
   forgetCommandAnswers();
+  forgetDecisions();
   history.replaceState(null, '', '/');
   location.reload();
 }

@@ -21,7 +21,10 @@ import { type HandlerDeps, type HttpContext, type Route, routeOf } from '../rout
 import { acceptedAt, receiptJson, wirePlan } from '../wire.ts';
 import { sayToCaller } from './person.ts';
 
-const ACTIONS: readonly PlanAction[] = ['run', 'skip', 'pause', 'resume', 'stop'];
+const ACTIONS = ['run', 'skip', 'pause', 'resume', 'stop', 'restore'] as const satisfies readonly (
+  | PlanAction
+  | 'restore'
+)[];
 
 const step = z.string().min(1).max(64);
 
@@ -105,16 +108,16 @@ export const planRoutes: readonly Route[] = [
     },
   }),
   route('POST', '/v1/plans/:id/:action', 'chat', {
-    summary: '`run`, `skip`, `pause`, `resume` or `stop`; a stored plan is run, 202',
+    summary: '`run`, `skip`, `pause`, `resume`, `stop` or `restore`; a stored plan is run, 202',
     description:
-      'Running a stored plan answers 202 with its turn; the other actions act on the running plan at once.',
+      'Running a stored plan answers 202 with its turn; `stop` drops it, and `restore` takes that back. The other actions act on the running plan at once.',
     query: { step: 'the step to skip' },
     body: runSchema,
     bodyOptional: true,
     others: [{ status: 202, body: z.looseObject({}) }],
     /**
      * Runs or skips a step, pauses, resumes or stops a plan; 409 says why nothing changed. Needs no body. `?step=` names the
-     * step to skip: a press that comes too late must not skip the next one. A stored plan is run, or with `stop` dropped.
+     * step to skip: a press that comes too late must not skip the next one.
      */
     async handle(c, deps, read) {
       const id = c.req.param('id') ?? '';
@@ -122,6 +125,11 @@ export const planRoutes: readonly Route[] = [
       const action = ACTIONS.find((one) => one === c.req.param('action'));
       if (action === undefined) {
         throw new HttpError(404, 'not_found', `The actions of a plan are ${ACTIONS.join(', ')}.`);
+      }
+      if (action === 'restore') {
+        const plan = await deps.gateway.plans.restore(caller, id);
+        if (plan === undefined) throw noPlan(id);
+        return c.json({ id, action, plan });
       }
       const [record, say] = await Promise.all([deps.gateway.plans.read(caller, id), sayToCaller(c, deps)]);
       const body = action === 'run' ? await read() : undefined;

@@ -26,7 +26,7 @@ import type { SessionRecord } from '../../protocol/store/records.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import { listingInAll, listingOf } from '../commands.ts';
 import type { Intake, IntakeContext } from '../context.ts';
-import { cancelStored, changeSteps, startPlan } from '../plans/change-plan.ts';
+import { cancelStored, changeSteps, restoreDropped, startPlan } from '../plans/change-plan.ts';
 import { checkChoice, choosable, isAdmin, ownedSessions, type Visible } from '../sessions.ts';
 import { createSurfaceApi } from '../surfaces/surface-api.ts';
 import { createConversationApi } from './conversation-api.ts';
@@ -205,6 +205,9 @@ function createPlanApi(context: IntakeContext, receive: Receive, visible: Visibl
     },
     async cancel(caller, planId) {
       return (await read(caller, planId)) && (await cancelStored(context, planId));
+    },
+    async restore(caller, planId) {
+      return (await read(caller, planId)) && (await restoreDropped(context, planId));
     },
     async run(caller, planId, { messageId, language, ...run }) {
       const record = await read(caller, planId);

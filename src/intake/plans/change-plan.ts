@@ -57,7 +57,7 @@ export async function changeSteps(
   });
 }
 
-/** Drops a stored plan permanently. Throws as `changeSteps` does. */
+/** Drops a stored plan. Throws as `changeSteps` does. */
 export async function cancelStored(
   context: IntakeContext,
   planId: string,
@@ -72,6 +72,19 @@ export async function cancelStored(
       ...cancelPlan(record.plan, because.reason, because.why),
       version: versionOf(record.plan) + 1,
     };
+    return Promise.resolve({ plan, change: { plan } });
+  });
+}
+
+/** Why a plan is over that was dropped before it ran, or ran again. */
+const DROPPED: readonly (string | undefined)[] = ['cancelled.before_run', 'cancelled.again'];
+
+/** Takes `cancelStored` back. Throws as `changeSteps` does. */
+export async function restoreDropped(context: IntakeContext, planId: string): Promise<Plan> {
+  return await changed(context, planId, undefined, (record) => {
+    const { reason: _, why: cause, ...dropped } = record.plan;
+    if (dropped.state !== 'cancelled' || !DROPPED.includes(cause?.key)) throw unchanged(whyOver(dropped));
+    const plan: Plan = { ...dropped, state: 'stored', version: versionOf(dropped) + 1 };
     return Promise.resolve({ plan, change: { plan } });
   });
 }

@@ -42,6 +42,7 @@ export const EMPTY: Pick<
     read: async () => undefined,
     change: async () => undefined,
     cancel: async () => undefined,
+    restore: async () => undefined,
     run: async () => undefined,
   },
   surfaces: {

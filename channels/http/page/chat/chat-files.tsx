@@ -6,7 +6,7 @@ import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { Time } from '../parts/time.tsx';
 import { dayAndClock, say } from '../texts.ts';
-import { fileSize, saveAs } from './file-views.ts';
+import { fileSize, saveAs } from './files.tsx';
 
 interface ListedFile {
   file: string;

@@ -1,21 +1,27 @@
 /**
  * The plans of the open chat: what their buttons do, what they wait for, and the newest one as it is stored.
  */
+import { signal } from '@preact/signals';
+import type { Plan } from '../../../../src/protocol/agent/plan.ts';
 import type { Approval, Api } from '../api.ts';
-import type { TurnView } from './turn/turn-view.ts';
-import type { PlanHost } from '../plan/plan-view.js';
+import { showError } from '../failures/show-error.ts';
+import { toast } from '../parts/toast.tsx';
+import { say } from '../texts.ts';
+import { type Turn, withEditedPlan, withPlan } from './turn/turn.ts';
+import type { PlanHost } from '../plan/plan-panel.tsx';
 import { isOpenPlan } from '../../../../src/protocol/isomorphic/plan-reducer.js';
 
 /** Most reads of a plan in a row: it is read again when events changed it in the meantime. */
 const MAX_PLAN_READS = 3;
+/** Characters of a goal in a short note. */
+const MAX_GOAL = 60;
 
 /** The turns that have the plans. */
 interface PlanTurns {
-  turns: () => TurnView[];
-  known: (turnId: string) => TurnView | undefined;
+  all: () => Turn[];
+  known: (turnId: string) => Turn | undefined;
   /** Makes the turn if there is none yet. */
-  turnOf: (turnId: string) => TurnView;
-  place: (turn: TurnView) => void;
+  change: (turnId: string, then: (turn: Turn) => Turn) => void;
   /** Aborted when another chat is opened. */
   signal: AbortSignal;
 }
@@ -26,7 +32,7 @@ export class ChatPlans {
   #key;
   #turns;
   /** Approvals that plans wait for, by the plan's id. */
-  #approvals: Map<string, Approval> = new Map();
+  #approvals = signal<ReadonlyMap<string, Approval>>(new Map());
   /** What the panels of plans work with. */
   host: PlanHost;
 
@@ -35,31 +41,46 @@ export class ChatPlans {
     this.#key = key;
     this.#turns = turns;
     this.host = {
+      approvals: this.#approvals,
       act: (planId, action, stepId) => api.actOnPlan(planId, action, stepId),
       start: (planId, request) => api.runPlan(planId, request),
-      change: (planId, version, edits) => api.changePlan(planId, version, edits),
-      approvalOf: (planId) => this.#approvals.get(planId),
+      change: async (plan, edit) => {
+        const edited = await api.changePlan(plan.id, plan.version ?? 1, [edit]);
+        this.#show(edited.plan);
+      },
+      discard: (plan) => this.#discard(plan),
     };
+  }
+
+  async #discard({ id, goal }: Plan) {
+    await this.#api.actOnPlan(id, 'stop', undefined);
+    toast(say('page.plan.discarded', { goal: goal.slice(0, MAX_GOAL) }), {
+      undo: () => void this.#api.restorePlan(id).catch(showError),
+    });
+  }
+
+  /** Shows a plan as a change of this page left it; the event of a later change may have come before the answer. */
+  #show(plan: Plan) {
+    const turns = this.#turns.all().filter((turn) => turn.plan?.plan.id === plan.id);
+    for (const { marks } of turns) this.#turns.change(marks.turnId, (turn) => withEditedPlan(turn, plan));
   }
 
   /** Loads the newest plan; `mayLackEvents` when events of it may have been lost. */
   async load(mayLackEvents: boolean) {
-    const { turns, known: knownTurn, turnOf, place, signal } = this.#turns;
-    const eventCount = () => turns().reduce((sum, turn) => sum + turn.planEventCount, 0);
+    const { all, known: knownTurn, change, signal: abortSignal } = this.#turns;
+    const eventCount = () => all().reduce((sum, { planEvents }) => sum + planEvents, 0);
     for (let reads = 1; ; reads += 1) {
       const before = eventCount();
       const { plan, turnId } = await this.#api.plan(this.#key);
-      if (plan === null || turnId === null || signal.aborted) return;
+      if (plan === null || turnId === null || abortSignal.aborted) return;
       // Events that came while it was read may be newer than what was read: if they keep coming, they win.
       if (eventCount() !== before) {
         if (reads < MAX_PLAN_READS) continue;
         return;
       }
       // The turn of an open plan is shown, however many messages wait behind it.
-      const turn = knownTurn(turnId) ?? (isOpenPlan(plan) ? turnOf(turnId) : undefined);
-      if (turn === undefined) return;
-      turn.setPlanState(plan, mayLackEvents);
-      place(turn);
+      if (knownTurn(turnId) !== undefined || isOpenPlan(plan))
+        change(turnId, (turn) => withPlan(turn, plan, mayLackEvents));
       return;
     }
   }
@@ -71,10 +92,8 @@ export class ChatPlans {
 
   /** Sets the approvals that plans of this chat wait for; their panels show them. */
   setApprovals(approvals: Approval[]) {
-    this.#approvals = new Map(approvals.map((approval) => [approval.plan?.id ?? '', approval]));
-    const turns = this.#turns.turns();
-    for (const turn of turns) turn.redrawPlan();
-    const planIds = turns.map(({ planId }) => planId);
+    this.#approvals.value = new Map(approvals.map((approval) => [approval.plan?.id ?? '', approval]));
+    const planIds = this.#turns.all().map((turn) => turn.plan?.plan.id);
     if (approvals.some(({ plan }) => !planIds.includes(plan?.id))) this.loadQuietly();
   }
 }

@@ -6,7 +6,7 @@ import { ApprovalCards } from './approvals/approval-cards.tsx';
 import type { Composer } from './composer/composer.tsx';
 import { confirmDelete } from '../confirm.tsx';
 import { byId, randomId } from '../dom.ts';
-import { asSentAgain } from './file-views.ts';
+import { asSentAgain } from './files.tsx';
 import { connectionLost, noteStream } from '../failures/reachability.ts';
 import { followSession } from '../follow.ts';
 import { InOrder } from './in-order.ts';
@@ -15,8 +15,8 @@ import type { ChatChoices } from './chat-choices.ts';
 import type { ChatList } from '../chats/chat-list.ts';
 import { channelOf } from '../chats/chat-names.ts';
 import type { Queue } from './composer/queue-panel.tsx';
-import { TurnActs } from './turn/turn-acts.ts';
-import { Transcript } from './transcript.ts';
+import { TurnActs } from './turn-acts.ts';
+import { Conversation } from './conversation.ts';
 import { say } from '../texts.ts';
 
 interface ChatHost {
@@ -49,6 +49,7 @@ export class OpenChat {
   /** Nothing is shown in it yet. */
   readonly isEmpty = signal(false);
   readonly title: ReadonlySignal<string>;
+  readonly conversation = signal<Conversation | undefined>(undefined);
 
   constructor(list: ChatList) {
     this.title = computed(() =>
@@ -74,7 +75,6 @@ export class ChatView {
   #unsent = new Map<() => void, boolean>();
   /** Ends once what was written before is on its way, or was taken back. */
   #asking = Promise.resolve();
-  #transcript: Transcript | undefined;
   #stopFollowing: () => void = () => undefined;
   #following = false;
   /** A message was accepted since the events were last asked for: the chat exists now. */
@@ -90,7 +90,7 @@ export class ChatView {
     this.#composer = composer;
     this.#linked = linked;
     this.#approvals = new ApprovalCards(api, host.showError, (approvals) =>
-      this.#transcript?.setPlanApprovals(approvals),
+      this.#conversation?.setPlanApprovals(approvals),
     );
     // Only chats of this channel can be written in.
     effect(() => {
@@ -105,12 +105,16 @@ export class ChatView {
     });
   }
 
+  get #conversation(): Conversation | undefined {
+    return this.#chat.conversation.peek();
+  }
+
   /** Stops the running answer with Escape, wherever the focus is; dialogs and menus close first. */
   stopWithEscape() {
     addEventListener('keydown', (event) => {
       const isFree =
         !event.defaultPrevented && document.querySelector('dialog[open], :popover-open') === null;
-      if (event.key === 'Escape' && isFree && this.#transcript?.running === true) void this.stop();
+      if (event.key === 'Escape' && isFree && this.#conversation?.running === true) void this.stop();
     });
   }
 
@@ -122,13 +126,13 @@ export class ChatView {
       showError: this.#host.showError,
       refresh: async () => {
         this.follow();
-        await this.#transcript?.refresh(false);
+        await this.#conversation?.refresh(false);
       },
       forked: (fork, message) => this.#openFork(fork, message),
     });
-    this.#transcript = new Transcript(this.#api, key, (signal) => acts.listen(signal));
+    const conversation = new Conversation(this.#api, key, { act: (act) => void acts.act(act) });
+    this.#chat.conversation.value = conversation;
     const isPageChat = key.startsWith('http:');
-    byId('transcript', HTMLElement).classList.toggle('writable', isPageChat);
     this.#composer.open(key);
     this.#setRunning(false);
     this.#choices.open(key, fresh);
@@ -138,7 +142,7 @@ export class ChatView {
     this.#chat.exists.value = !fresh;
     this.#chat.isEmpty.value = fresh;
     if (!fresh) this.follow();
-    if (seq !== undefined) void this.#transcript.show(seq).catch((error) => this.#host.showError(error));
+    if (seq !== undefined) void conversation.show(seq).catch((error) => this.#host.showError(error));
     else if (isPageChat) this.#composer.focus();
   }
 
@@ -151,7 +155,7 @@ export class ChatView {
 
   /** Opens the trace of the newest answer. */
   showTrace() {
-    this.#transcript?.showNewestTrace();
+    this.#conversation?.showNewestTrace();
   }
 
   /** Sends a message without files. */
@@ -164,17 +168,17 @@ export class ChatView {
     this.#stopFollowing = () => undefined;
     this.#following = false;
     this.#isBegun = false;
-    this.#transcript?.close();
+    this.#conversation?.close();
     noteStream(false);
   }
 
   /** Follows the session's events; each time the connection opens, the stored messages are reloaded. */
   follow() {
-    const transcript = this.#transcript;
-    if (transcript === undefined || this.#following) return;
+    const conversation = this.#conversation;
+    if (conversation === undefined || this.#following) return;
     this.#following = true;
     const refresh = (withWork = false) =>
-      void transcript.refresh(withWork).catch((error) => this.#host.showError(error));
+      void conversation.refresh(withWork).catch((error) => this.#host.showError(error));
     this.#stopFollowing = followSession(this.#api, this.key, {
       open: () => {
         noteStream(false);
@@ -187,15 +191,15 @@ export class ChatView {
       lost: () => noteStream(true),
       refused: (error) => this.#refused(error),
       event: (event) => {
-        transcript.apply(event);
+        conversation.apply(event);
         this.#approvals.apply(event);
         this.#queue.apply(event);
         this.#linked.apply(event);
-        if (TURNING.has(event.type)) this.#setRunning(transcript.running);
+        if (TURNING.has(event.type)) this.#setRunning(conversation.running);
         if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#choices.refresh();
         if (REFRESHING.has(event.type)) refresh();
         if (event.type !== 'turn_ended') return;
-        byId('announcer', HTMLElement).textContent = transcript.spokenText(event.turnId);
+        byId('announcer', HTMLElement).textContent = conversation.spokenText(event.turnId);
         refresh();
         this.#choices.refreshModel();
         this.#host.changed();
@@ -222,7 +226,7 @@ export class ChatView {
     }
     // The address names a chat that has no message yet, as after a reload of a new one.
     this.#chat.exists.value = false;
-    this.#chat.isEmpty.value = this.#transcript?.showCommands() !== true;
+    this.#chat.isEmpty.value = this.#conversation?.showCommands() !== true;
   }
 
   /** Sends what waited for the connection, in its order. */
@@ -258,7 +262,7 @@ export class ChatView {
 
   async #send(content: string, files: StoredFile[]) {
     const { key } = this;
-    const delivery = this.#transcript?.sending(content, files);
+    const delivery = this.#conversation?.sending(content, files);
     if (delivery === undefined) return;
     this.#chat.isEmpty.value = false;
     const idempotencyKey = randomId();
@@ -312,7 +316,7 @@ export class ChatView {
     try {
       await this.#api.stopSession(this.key);
       // No event says that messages which waited were dropped.
-      await this.#transcript?.refresh(false);
+      await this.#conversation?.refresh(false);
     } catch (error) {
       this.#host.showError(error);
     }

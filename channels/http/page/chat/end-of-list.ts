@@ -41,9 +41,16 @@ export class EndOfList {
     this.#setAtEnd(false);
   }
 
-  /** Goes to a turn and marks it for a while. Texts above it are drawn in the next frames, and move it. */
-  goTo(turn: HTMLElement) {
+  /** Goes to a turn, by its selector, once it is drawn, and marks it. Texts above it are drawn in the next frames, and move it. */
+  goTo(selector: string) {
     this.leave();
+    requestAnimationFrame(() => {
+      const turn = document.querySelector<HTMLElement>(selector);
+      if (turn !== null) this.#show(turn);
+    });
+  }
+
+  #show(turn: HTMLElement) {
     for (const marked of document.querySelectorAll('.turn.found')) marked.classList.remove('found');
     turn.classList.add('found');
     turn.tabIndex = -1;

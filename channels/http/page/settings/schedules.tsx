@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WireListed, WireRun, WireSchedule } from '../../wire.ts';
-import { showTrace } from '../chat/turn/trace-panel.ts';
+import { showTrace } from '../chat/turn/trace.tsx';
 import { askText, confirmDelete } from '../confirm.tsx';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { dayAndClock, say, sayParts } from '../texts.ts';
@@ -216,7 +216,7 @@ function History({
       <Act
         label={say('page.trace')}
         of={say('page.set.run_due', { moment: dayAndClock(dueAt) })}
-        press={() => void showTrace(() => ask('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`))}
+        press={() => showTrace(() => ask('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`))}
       />
     ),
   ];

@@ -9,6 +9,7 @@ import { type Queue, QueuePanel } from '../chat/composer/queue-panel.tsx';
 import type { OpenChat } from '../chat/chat-view.ts';
 import { type LinkedChats, LinkQuestion } from '../chat/linked-chats.tsx';
 import { Greeting } from '../chat/greeting.tsx';
+import { Transcript } from '../chat/transcript.tsx';
 import type { ChatList } from '../chats/chat-list.ts';
 import { type ChatSearch, SearchField, SearchResults } from '../chats/search.tsx';
 import { type ScheduleList, Schedules } from '../chats/schedules.tsx';
@@ -68,11 +69,15 @@ export function Shell(props: ShellProps): JSX.Element {
           {chat.isEmpty.value && <Greeting send={acts.send} />}
           <div
             id="transcript"
-            class="transcript"
+            class={`transcript${composer.isWritable.value ? ' writable' : ''}`}
             role="log"
             aria-label={say('page.conversation')}
             aria-live="off"
-          />
+          >
+            {chat.conversation.value && (
+              <Transcript key={chat.conversation.value.key} conversation={chat.conversation.value} />
+            )}
+          </div>
         </div>
         <button id="to-bottom" class="to-bottom" type="button" aria-label={say('page.to_bottom')} hidden>
           <Icon name="down" />
@@ -92,7 +97,6 @@ export function Shell(props: ShellProps): JSX.Element {
       </main>
       <main id="settings" class="settings" aria-label={say('page.settings')} hidden />
       <InboxDialog />
-      <dialog id="picture-dialog" class="picture-dialog" aria-label={say('page.picture')} />
     </div>
   );
 }

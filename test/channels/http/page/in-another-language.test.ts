@@ -82,7 +82,7 @@ describePageOnFakeGateway('the page of a German browser', (tab, fixture) => {
     await panel.getByText('nicht begonnen').waitFor();
     await expect
       .poll(() => panel.locator('.plan-buttons').getByRole('button').allInnerTexts(), WAIT)
-      .toEqual(['Ausführen', 'Schritt für Schritt', 'Verwerfen']);
+      .toEqual(['Ausführen', 'Schritt für Schritt', 'Ändern', 'Verwerfen']);
     await panel.getByText('0 von 3').waitFor();
     turn.say('Drei.');
     turn.end();

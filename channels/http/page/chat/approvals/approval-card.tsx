@@ -7,6 +7,7 @@ import { Time } from '../../parts/time.tsx';
 import { nearTime, say, sayParts } from '../../texts.ts';
 import { CallArguments, visible } from './call-arguments.tsx';
 import { editableArgs, EditArguments } from './edit-arguments.tsx';
+import { dropOwnDecision, keepOwnDecision } from './own-decisions.ts';
 
 /** The gateway refuses a longer one. */
 const MAX_REASON_CHARS = 500;
@@ -34,10 +35,13 @@ function useDecision({ api, approval: { id }, finish }: CardProps) {
   const decide = async (decision: ApprovalDecision, detail: Detail = {}): Promise<void> => {
     let note: string | undefined;
     setSending(true);
+    // Its event may come before the answer.
+    keepOwnDecision(id);
     try {
       const { rule } = await api.decideApproval(id, decision, detail);
       if (detail.always === true && rule !== 'stored') note = say('page.approval.not_kept');
     } catch (error) {
+      dropOwnDecision(id);
       if (detail.args !== undefined && error instanceof ApiError && error.code === 'bad_args') {
         setSending(false);
         throw error;

@@ -6,7 +6,7 @@ import type { Api, FileLimits, StoredFile } from '../../api.ts';
 import { messageOf } from '../../failures/in-place.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { say } from '../../texts.ts';
-import { fileSize } from '../file-views.ts';
+import { fileSize } from '../files.tsx';
 
 /** A file in the tray. */
 interface Chosen {

@@ -1,7 +1,7 @@
 /** A chat with thousands of turns: everything stays in the document, and only what is near the view is laid out. */
 import { expect, it, vi } from 'vitest';
 import { addressOf } from '../../../../../src/protocol/message.ts';
-import { GROUP_TURNS } from '../../../../../channels/http/page/chat/turn/turn-list.ts';
+import { GROUP_TURNS } from '../../../../../channels/http/page/chat/groups.ts';
 import { launch, openPage, signIn, WAIT, write } from '../browser/browser.ts';
 import { describePageOnFakeGateway, TOKEN } from '../browser/describe-page.ts';
 import { chromiumPath } from '../../../../runs/needs.ts';

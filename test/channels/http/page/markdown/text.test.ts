@@ -13,7 +13,7 @@ import {
   isLong,
   MAX_SHOWN_CHARS,
   MAX_SHOWN_LINES,
-} from '../../../../../channels/http/page/chat/turn/long-text.ts';
+} from '../../../../../channels/http/page/chat/turn/question.tsx';
 import { WAIT } from '../browser/browser.ts';
 import { describePageOnFakeGateway, PHONE } from '../browser/describe-page.ts';
 

@@ -27,7 +27,7 @@ describePage('a plan before it runs', (tab) => {
     await shows('1. Sweep', '2. Mop');
     expect((await stored())?.state).toBe('stored');
 
-    await panel().getByText('Edit the steps').focus();
+    await panel().getByRole('button', { name: 'Edit', exact: true }).focus();
     await tab.page.keyboard.press('Enter');
     await panel().getByLabel('Move step 1 down').focus();
     await tab.page.keyboard.press('Enter');
@@ -75,7 +75,7 @@ describePage('a plan before it runs', (tab) => {
       await route.fulfill({ response });
       answered.resolve();
     });
-    await panel().getByText('Edit the steps').press('Enter');
+    await panel().getByRole('button', { name: 'Edit', exact: true }).press('Enter');
     await panel().getByLabel('Drop step 1').press('Enter');
     await shows('1. Mop');
 
@@ -88,5 +88,34 @@ describePage('a plan before it runs', (tab) => {
     await tab.page.unroute('**/v1/plans/*');
     await panel().getByLabel('Drop step 2').press('Enter');
     await shows('1. Mop');
+  });
+
+  it('is discarded at once, and comes back with Undo', async () => {
+    gateway.ollama.answer('One step.\nREFLECT: no', { when: 'clean the shed' });
+    gateway.ollama.answer('Steps\n1. [SELF] Sweep', { when: 'clean the shed' });
+    await tab.open(`${gateway.gateway.url}/#http:shed`, { token: OWNER });
+    await tab.page.locator('#draft').fill('/plan clean the shed');
+    await tab.page.keyboard.press('Enter');
+    const sentence = tab.page.locator('.answer', { hasText: 'None of this plan has run yet.' });
+    const state = async () => (await gateway.store.plans.plans('http:shed', 5))[0]?.record.plan.state;
+    await sentence.waitFor();
+
+    await panel().getByRole('button', { name: 'Discard' }).press('Enter');
+    await panel().getByText('Cancelled before it ran.').waitFor();
+    expect(await panel().getByRole('button').count()).toBe(0);
+    expect(await state()).toBe('cancelled');
+    await sentence.waitFor({ state: 'detached' });
+
+    await tab.page.locator('.toast').getByRole('button', { name: 'Undo' }).click();
+    await panel().getByText('not started').waitFor();
+    await panel().getByRole('button', { name: 'Run', exact: true }).waitFor();
+    expect(await state()).toBe('stored');
+    await sentence.waitFor();
+    expect(await tab.page.locator('.toast').count()).toBe(0);
+
+    // It is not over any more: there is nothing to take back.
+    const id = (await gateway.store.plans.plans('http:shed', 5))[0]?.record.plan.id;
+    expect((await gateway.call(`/v1/plans/${id}/restore`, { method: 'POST' })).status).toBe(409);
+    expect((await gateway.call('/v1/plans/none/restore', { method: 'POST' })).status).toBe(404);
   });
 });

@@ -171,7 +171,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       const turn = await follow(RUNNING);
       await offers('Pause', 'Skip step', 'Stop');
       turn.emit({ type: 'plan_paused' });
-      await offers('Resume', 'Stop');
+      await offers('Resume', 'Edit', 'Stop');
       expect(await button('Resume').isDisabled()).toBe(true);
       waits(turn, RUNNING, 'pause');
       await panel().getByText('The plan is paused before step 2.').waitFor();
@@ -273,7 +273,7 @@ describePageOnFakeGateway("a plan's panel", (tab, fixture) => {
       await panel().getByText('will pause before its next step').waitFor();
       expect(await focused()).toBe('Pause');
       turn.emit({ type: 'plan_paused' });
-      await offers('Resume', 'Stop');
+      await offers('Resume', 'Edit', 'Stop');
       expect(await focused()).toBe('Resume');
       turn.emit({ type: 'plan_cancelled', reason: 'Stopped.' });
       await offers();

@@ -21,7 +21,7 @@ describePage('work on the page under axe', (tab) => {
     await write(page, '/plan clean the attic');
     const plan = page.locator('.plan').first();
     await plan.getByText('not started').waitFor();
-    await plan.getByText('Edit the steps').click();
+    await plan.getByRole('button', { name: 'Edit', exact: true }).click();
     await plan.getByLabel('Text of step 2').waitFor();
     await tab.screenshot('axe-plan-editing');
     expect(await objections(page)).toEqual([]);
@@ -47,7 +47,7 @@ describePage('work on the page under axe', (tab) => {
     expect(await objections(page)).toEqual([]);
     await inbox.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.locator('#transcript').getByText('Wiped.').waitFor();
-    await page.locator('#transcript').getByText('Approved by').first().waitFor();
+    await page.locator('#transcript').getByText('You approved this').first().waitFor();
     await page.getByRole('button', { name: 'Trace: what happened in this turn' }).last().click();
     await page.getByRole('dialog', { name: 'Trace of a turn' }).getByText('the turn ended').waitFor();
     await tab.screenshot('axe-trace');

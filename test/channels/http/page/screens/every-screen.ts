@@ -127,7 +127,7 @@ async function visitPlan({ page }: Tab, ollama: GatewayFixture['ollama'], look: 
   await write(page, '/plan clean the attic');
   const plan = page.locator('.plan').last();
   await plan.getByText('not started').waitFor();
-  await plan.getByText('Edit the steps').click();
+  await plan.getByRole('button', { name: 'Edit', exact: true }).click();
   await plan.getByLabel('Text of step 2').waitFor();
   await look('plan');
 }

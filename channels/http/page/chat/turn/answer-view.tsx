@@ -1,0 +1,237 @@
+/** Draws the parts of an answer. */
+import type { ComponentChildren, JSX } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { drawMarkdown, LiveMarkdown } from '../../markdown/view.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { memo } from '../../parts/memo.tsx';
+import { Time } from '../../parts/time.tsx';
+import { say } from '../../texts.ts';
+import { isOwnDecision } from '../approvals/own-decisions.ts';
+import {
+  type AgentPart,
+  type Answer,
+  type Decision,
+  isRunning,
+  type Part,
+  type TextPart,
+  type ThinkingPart,
+  type ToolPart,
+} from './answer.ts';
+
+/** Characters shown of arguments and results; the model may have read more. */
+const MAX_SHOWN = 20_000;
+
+interface PartProps<Shown> {
+  part: Shown;
+  /** Called after a text was drawn. */
+  onDraw: () => void;
+}
+
+/** The parts of an answer, in order. */
+export function Parts({ answer, onDraw }: { answer: Answer; onDraw: () => void }): JSX.Element {
+  return (
+    <>
+      {answer.parts.map((part, nth) => (
+        <PartView key={part.kind === 'note' ? nth : `${part.kind} ${part.id}`} part={part} onDraw={onDraw} />
+      ))}
+    </>
+  );
+}
+
+const PartView = memo(({ part, onDraw }: PartProps<Part>): JSX.Element => {
+  switch (part.kind) {
+    case 'text':
+      return <Text part={part} onDraw={onDraw} />;
+    case 'thinking':
+      return <Thinking part={part} />;
+    case 'tool':
+      return <Tool part={part} onDraw={onDraw} />;
+    case 'agent':
+      return <Agent part={part} onDraw={onDraw} />;
+    case 'note':
+      return <Note text={part.text} />;
+    default:
+      return part satisfies never;
+  }
+});
+
+/** A text that may grow: what is new is added to what is onDraw already. */
+function Text({ part: { text, isGrowing, isError }, onDraw }: PartProps<TextPart>): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  const onDrawRef = useRef(onDraw);
+  onDrawRef.current = onDraw;
+  const view = useRef<LiveMarkdown>(undefined);
+  useLayoutEffect(() => {
+    const markdown = (view.current ??= new LiveMarkdown(() => onDrawRef.current()));
+    if (markdown.element.parentElement === null) place.current?.append(markdown.element);
+    markdown.element.classList.toggle('turn-error', isError);
+    if (isGrowing && text.startsWith(markdown.text)) {
+      if (text !== markdown.text) markdown.append(text.slice(markdown.text.length));
+    } else if (text !== markdown.text) markdown.set(text);
+    if (!isGrowing) markdown.finish();
+  }, [text, isGrowing, isError]);
+  return <div ref={place} class="text-place" />;
+}
+
+/** A whole text in Markdown, each of whose lines stands alone. */
+export function Note({ text }: { text: string }): JSX.Element {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => place.current?.replaceChildren(...drawMarkdown(text)), [text]);
+  return <div ref={place} class="turn-note md" />;
+}
+
+function Thinking({ part }: { part: ThinkingPart }): JSX.Element {
+  return (
+    <details class={`thinking${part.isRunning ? ' running' : ''}`}>
+      <summary>
+        <Icon name="right" />
+        <span dir="auto">{thinkingTitle(part)}</span>
+      </summary>
+      <div class="thinking-text" dir="auto">
+        {part.text}
+      </div>
+    </details>
+  );
+}
+
+function thinkingTitle({ title, isRunning: isThinking, seconds }: ThinkingPart): string {
+  if (title !== undefined) return seconds === undefined || seconds < 1 ? title : `${title} · ${seconds} s`;
+  if (isThinking) return say('page.part.thinking');
+  if (seconds === undefined) return say('page.part.thought');
+  return seconds < 1 ? say('page.part.thought_moment') : say('page.part.thought_for', { count: seconds });
+}
+
+/** A tool call, folded, with its arguments and, once it is done, its result. */
+function Tool({ part, onDraw }: PartProps<ToolPart>): JSX.Element {
+  const { name, args, state, result, decision, agents } = part;
+  return (
+    <div class={`tool ${state === 'waiting' ? 'running waiting' : state}`}>
+      <details>
+        <summary>
+          <Icon name="right" />
+          <code>{name}</code>
+          <span class="tool-args">{preview(args)}</span>
+          <span class="tool-state">{stateOf(part)}</span>
+        </summary>
+        <div class="tool-body">
+          <Labelled label={say('page.part.arguments')}>{clip(JSON.stringify(args, null, 2))}</Labelled>
+          {result !== undefined && (
+            <Labelled label={say(state === 'done' ? 'page.part.result' : 'page.part.error')}>
+              {clip(result)}
+            </Labelled>
+          )}
+        </div>
+      </details>
+      {decision && <Decided decision={decision} />}
+      {agents.map((agent) => (
+        <Agent key={agent.id} part={agent} onDraw={onDraw} />
+      ))}
+    </div>
+  );
+}
+
+function Labelled({ label, children }: { label: string; children: string }): JSX.Element {
+  return (
+    <>
+      <p class="tool-label">{label}</p>
+      <pre tabIndex={0}>{children}</pre>
+    </>
+  );
+}
+
+function stateOf({ state, progress }: ToolPart): string {
+  switch (state) {
+    case 'running':
+      return progress ?? say('page.part.running');
+    case 'waiting':
+      return say('page.row.waiting');
+    case 'denied':
+      return say('page.part.is_denied');
+    default:
+      return say(`page.part.${state}`);
+  }
+}
+
+/** Who decided about a call, and when. */
+function Decided({ decision }: { decision: Decision }): JSX.Element {
+  const { decidedAt, reason } = decision;
+  return (
+    <p class="tool-decided">
+      {decidedBy(decision)}
+      {decidedAt !== undefined && <>, {<Time at={decidedAt} />}</>}
+      {reason !== undefined && say('page.part.reason', { reason })}
+    </p>
+  );
+}
+
+function decidedBy({ approvalId, decision, how: cause = 'person', by }: Decision): string {
+  if (cause === 'expiry') return say('page.part.expired');
+  if (cause === 'stop') return say('page.part.stopped');
+  const isApproved = decision === 'approved';
+  if (isOwnDecision(approvalId)) return say(isApproved ? 'page.part.approved_own' : 'page.part.denied_own');
+  if (by === undefined) return say(isApproved ? 'page.part.approved' : 'page.part.denied');
+  return isApproved ? say('page.part.approved_by', { by }) : say('page.part.denied_by', { by });
+}
+
+/** A subagent: its task and current tool in one line, its steps folded below. */
+function Agent({ part, onDraw }: PartProps<AgentPart>): JSX.Element {
+  const { profile, task, state, answer } = part;
+  const call = isRunning(part)
+    ? answer.parts.findLast((one): one is ToolPart => one.kind === 'tool' && isRunning(one))
+    : undefined;
+  const isWaiting = state === 'waiting';
+  return (
+    <details class={`agent ${isWaiting ? 'running waiting' : state}`}>
+      <summary>
+        <Icon name="right" />
+        <span class="agent-name">{profile}</span>
+        <span class={`agent-doing${call === undefined ? '' : ' at-tool'}`}>{call?.name ?? task}</span>
+        <span class="tool-state">{agentStateOf(state)}</span>
+      </summary>
+      <div class="agent-steps">
+        <p class="tool-label">{say('page.part.task')}</p>
+        <p dir="auto">{task}</p>
+        <AnswerFrame isEmpty={answer.parts.length === 0}>
+          <Parts answer={answer} onDraw={onDraw} />
+        </AnswerFrame>
+      </div>
+    </details>
+  );
+}
+
+function AnswerFrame({ isEmpty, children }: { isEmpty: boolean; children: ComponentChildren }): JSX.Element {
+  return (
+    <div class="answer" aria-live="off" hidden={isEmpty}>
+      {children}
+    </div>
+  );
+}
+
+function agentStateOf(state: AgentPart['state']): string {
+  if (state === 'waiting') return say('page.row.waiting');
+  if (state === 'running') return say('page.part.working');
+  return state === 'done' ? say('page.part.done') : say('page.part.unfinished');
+}
+
+/**
+ * The arguments of a call in a line, in an order that is the same after a reload: the database sorts names by their length.
+ */
+function preview(args: Record<string, unknown>): string {
+  const plainArgs = Object.entries(args).filter(([, value]) => typeof value !== 'object');
+  const inOrder = plainArgs.toSorted(
+    ([one], [other]) =>
+      Number(other === 'action') - Number(one === 'action') ||
+      one.length - other.length ||
+      (one < other ? -1 : 1),
+  );
+  return inOrder
+    .map(([, value]) => value)
+    .join(' ')
+    .slice(0, 80);
+}
+
+function clip(text: string): string {
+  return text.length <= MAX_SHOWN
+    ? text
+    : `${text.slice(0, MAX_SHOWN)}\n${say('page.part.clipped', { count: text.length - MAX_SHOWN })}`;
+}
