@@ -3,9 +3,16 @@ import type { BlockBody, Inline } from './nodes.ts';
 import { copyButton, h } from '../dom.ts';
 import { colourSoon } from './code-colours.ts';
 import { GrowingDocument, parseDocument } from './document.ts';
+import { drawFormula } from './formula-view.ts';
 import { parseInline } from './inline.ts';
+import { textOf } from './link-text.ts';
+import { safeHref } from './links.ts';
+import { drawNoteCall, linkNotes, notesIn } from './notes.ts';
 import { inlineText } from './plain-text.ts';
 import { say } from '../texts.ts';
+
+/** How the text of a callout begins, which other networks show as it is. */
+const CALLOUT_HEADING = /^\*\*(\w+)\*\*(?:: |\n|$)/;
 
 /**
  * A text that may grow, drawn at most once per frame. While it grows, marks that are not closed yet are shown as if they were.
@@ -64,6 +71,7 @@ export class LiveMarkdown {
     while (this.element.children.length > from) this.element.lastElementChild?.remove();
     this.element.append(...blocks.slice(from).map((block, index) => drawBlock(block, isOpen(from + index))));
     this.#drawn = sources;
+    linkNotes(this.element);
     this.#onDraw();
   }
 }
@@ -76,7 +84,7 @@ export function drawMarkdown(text: string) {
 function drawBlock(block: BlockBody, growing: boolean): HTMLElement {
   switch (block.type) {
     case 'paragraph':
-      return h('p', { dir: 'auto' }, ...drawInline(block.text, growing));
+      return drawParagraph(block.text, growing);
     case 'heading':
       return drawHeading(block.level, block.text, growing);
     case 'code':
@@ -84,7 +92,7 @@ function drawBlock(block: BlockBody, growing: boolean): HTMLElement {
     case 'rule':
       return h('hr');
     case 'quote':
-      return h('blockquote', { dir: 'auto' }, ...drawBlocks(block.children, growing));
+      return drawQuote(block, growing);
     case 'list':
       return drawList(block, growing);
     case 'table':
@@ -98,6 +106,30 @@ function drawBlocks(blocks: BlockBody[], growing: boolean) {
   return blocks.map((block, index) => drawBlock(block, growing && index === blocks.length - 1));
 }
 
+/** A paragraph, and a list of the footnotes that begin in its lines. */
+function drawParagraph(text: string, growing: boolean) {
+  const { lead, notes } = notesIn(text);
+  if (notes.length === 0) return h('p', { dir: 'auto' }, ...drawInline(text, growing));
+  const list = notes.map(({ number, text: note }, index) => {
+    const inside = drawInline(note, growing && index === notes.length - 1);
+    return h('li', { value: number, 'data-note': number, tabindex: '-1', dir: 'auto' }, ...inside);
+  });
+  const paragraph = lead === '' ? [] : [h('p', { dir: 'auto' }, ...drawInline(lead, false))];
+  const label = say('page.markdown.notes');
+  return h('div', { class: 'notes' }, ...paragraph, h('ol', { 'aria-label': label }, ...list));
+}
+
+function drawQuote({ callout, children }: Extract<BlockBody, { type: 'quote' }>, growing: boolean) {
+  if (callout === undefined) return h('blockquote', { dir: 'auto' }, ...drawBlocks(children, growing));
+  const [first, ...others] = children;
+  const [heading = '', word] = first?.type === 'paragraph' ? (CALLOUT_HEADING.exec(first.text) ?? []) : [];
+  const title = h('p', { class: 'callout-title' }, word ?? '');
+  const rest = first?.type === 'paragraph' ? first.text.slice(heading.length) : '';
+  const inside = rest === '' ? others : [{ type: 'paragraph' as const, text: rest }, ...others];
+  const look = { class: `callout ${callout}`, role: 'note', dir: 'auto' };
+  return h('div', look, title, ...drawBlocks(inside, growing));
+}
+
 /** The headings of an answer start below the levels of the page's own headings. */
 function drawHeading(level: number, text: string, growing: boolean) {
   return h(
@@ -108,6 +140,8 @@ function drawHeading(level: number, text: string, growing: boolean) {
 }
 
 function drawCode(language: string, text: string) {
+  if (language.toLowerCase() === 'math')
+    return h('p', {}, drawFormula(text, `\`\`\`math\n${text}\n\`\`\``, true));
   const code = h('code', {}, text);
   colourSoon(code, language);
   const head = h(
@@ -189,7 +223,12 @@ function drawNode(node: Inline): Node | string {
       return h('code', {}, node.text);
     case 'break':
       return h('br');
+    case 'formula':
+      return drawFormula(node.source, node.text, node.isDisplayed);
+    case 'note':
+      return drawNoteCall(node.number, node.text);
     case 'link':
+      if (node.isPicture) return drawPictureLink(node);
       return h(
         'a',
         { href: node.href, title: node.href, target: '_blank', rel: 'noopener noreferrer nofollow' },
@@ -207,4 +246,20 @@ function drawNode(node: Inline): Node | string {
     default:
       return node.text;
   }
+}
+
+/**
+ * A picture of another server, as a link to it. It is not loaded, not even on a press: its request would tell that server
+ * who reads the answer, and what its address says of the chat, if a text that the model has read made it write so. The
+ * page's policy (`img-src 'self'`) holds whatever this parser overlooks, and has no exception for single pictures.
+ */
+function drawPictureLink({ href, children }: Extract<Inline, { type: 'link' }>) {
+  const { host } = new URL(href);
+  const name = textOf(children);
+  const label =
+    safeHref(name) === href
+      ? say('page.markdown.picture', { host })
+      : say('page.markdown.picture_named', { name, host });
+  const attributes = { target: '_blank', rel: 'noopener noreferrer nofollow', class: 'picture-link' };
+  return h('a', { href, title: href, ...attributes }, label);
 }
