@@ -26,6 +26,10 @@ const MAIN = 'main.js';
 const ENTRY = 'main.tsx';
 /** These have places for texts and values. */
 const TEMPLATES = ['index.html', 'manifest.webmanifest'];
+/** The frame that draws a diagram, its script, and the library of that, which cannot be a module. */
+const FRAME = 'diagrams/diagram.html';
+const FRAME_SCRIPT = 'diagrams/frame.ts';
+const FRAME_LIBRARY = import.meta.resolve('@mermaid-js/tiny/dist/mermaid.tiny.js');
 const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
 
 type Content = string | Buffer<ArrayBuffer>;
@@ -61,15 +65,26 @@ class PageBuild {
     const early = await this.#bundle(fileURLToPath(new URL(EARLY, PAGE)));
     this.#addresses.push([`<script src="/page/${EARLY}"></script>`, `<script>${early}</script>`]);
     this.#built.set(MAIN, await this.#bundle(fileURLToPath(new URL(ENTRY, PAGE))));
-    for (const name of TEMPLATES)
+    await this.#buildFrame();
+    for (const name of [...TEMPLATES, FRAME])
       this.#built.set(
-        name,
+        path.posix.basename(name),
         this.#addresses.reduce(
           (text, [reference, address]) => text.replaceAll(reference, () => address),
           this.#textOf(name),
         ),
       );
     return this.#built;
+  }
+
+  /** Neither script has a stand-in: a diagram of another version stays code. */
+  async #buildFrame(): Promise<void> {
+    const library = await readFile(new URL(FRAME_LIBRARY));
+    const script = await bundleScript(fileURLToPath(new URL(FRAME_SCRIPT, PAGE)), (specifier, importer) =>
+      this.#publishLater(specifier, importer),
+    );
+    this.#addresses.push(['/page/mermaid.js', this.#publish('mermaid.js', library, false)]);
+    this.#addresses.push(['/page/frame.js', this.#publish('frame.js', script, false)]);
   }
 
   #textOf(name: string): string {

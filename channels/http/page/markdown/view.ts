@@ -2,6 +2,7 @@
 import type { BlockBody, Inline } from './nodes.ts';
 import { copyButton, h } from '../dom.ts';
 import { colourSoon } from './code-colours.ts';
+import { addDiagram } from './diagram.ts';
 import { GrowingDocument, parseDocument } from './document.ts';
 import { drawFormula } from './formula-view.ts';
 import { parseInline } from './inline.ts';
@@ -63,8 +64,10 @@ export class LiveMarkdown {
     const blocks = growing?.blocksOf(this.text) ?? parseDocument(this.text);
     const isOpen = (index: number) => growing !== undefined && index === blocks.length - 1;
     // Code looks the same while it grows: its button stays when the text ends.
-    const sources = blocks.map(({ source, type }, index) =>
-      isOpen(index) && type !== 'code' ? `${source}\0` : source,
+    const sources = blocks.map((block, index) =>
+      isOpen(index) && (block.type !== 'code' || isDiagram(block.language))
+        ? `${block.source}\0`
+        : block.source,
     );
     const firstChange = sources.findIndex((source, index) => source !== this.#drawn[index]);
     const from = firstChange < 0 ? blocks.length : firstChange;
@@ -88,7 +91,7 @@ function drawBlock(block: BlockBody, growing: boolean): HTMLElement {
     case 'heading':
       return drawHeading(block.level, block.text, growing);
     case 'code':
-      return drawCode(block.language, block.text);
+      return drawCode(block.language, block.text, growing);
     case 'rule':
       return h('hr');
     case 'quote':
@@ -139,7 +142,11 @@ function drawHeading(level: number, text: string, growing: boolean) {
   );
 }
 
-function drawCode(language: string, text: string) {
+function isDiagram(language: string) {
+  return language.toLowerCase() === 'mermaid';
+}
+
+function drawCode(language: string, text: string, growing: boolean) {
   if (language.toLowerCase() === 'math')
     return h('p', {}, drawFormula(text, `\`\`\`math\n${text}\n\`\`\``, true));
   const code = h('code', {}, text);
@@ -150,12 +157,10 @@ function drawCode(language: string, text: string) {
     h('span', {}, language),
     copyButton(() => text, say('page.markdown.copy_code')),
   );
-  return h(
-    'div',
-    { class: 'code', dir: 'ltr' },
-    head,
-    h('pre', { tabindex: '0', role: 'group', 'aria-label': say('page.markdown.code') }, code),
-  );
+  const box = h('pre', { tabindex: '0', role: 'group', 'aria-label': say('page.markdown.code') }, code);
+  const block = h('div', { class: 'code', dir: 'ltr' }, head, box);
+  if (isDiagram(language) && !growing) addDiagram(block, box, text);
+  return block;
 }
 
 function drawList(list: Extract<BlockBody, { type: 'list' }>, growing: boolean) {

@@ -7,6 +7,8 @@ export const pageMarkdown = {
   'page.markdown.copy_table': 'Copy the table',
   'page.markdown.open': 'open',
   'page.markdown.uncoloured': 'Not highlighted: {why}',
+  'page.markdown.diagram': 'Diagram',
+  'page.markdown.show_code': 'Code',
   'page.markdown.not_typeset': 'Not typeset: {why}',
   'page.markdown.notes': 'Footnotes',
   'page.markdown.note': 'Footnote {number}',
