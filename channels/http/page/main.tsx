@@ -7,7 +7,7 @@ import { ChatView, OpenChat } from './chat/chat-view.ts';
 import { Composer } from './chat/composer/composer.tsx';
 import { forgetDrafts } from './chat/composer/drafts.ts';
 import { Queue } from './chat/composer/queue-panel.tsx';
-import { LinkedChats } from './chat/linked-chats.tsx';
+import { LinkedChats } from './chat/linked-chats.ts';
 import { setChannelLabels } from './chats/chat-names.ts';
 import { ChatList } from './chats/chat-list.ts';
 import { Inbox, waitingCount } from './chats/inbox.ts';
@@ -23,6 +23,7 @@ import { SettingsLater } from './settings/settings-later.ts';
 import { version } from './shell/account-menu.tsx';
 import { listenForKeys } from './shell/keys.tsx';
 import { healthProblem, isDemo, Shell, sidebarOpen } from './shell/shell.tsx';
+import './shared.ts';
 import { removeToken, signIn } from './sign-in.ts';
 
 /**

@@ -1,8 +1,6 @@
 /** Draws parsed Markdown as elements. A growing text redraws only the blocks that changed. */
 import type { BlockBody, Inline } from './nodes.ts';
 import { copyButton, h } from '../dom.ts';
-import { colourSoon } from './code-colours.ts';
-import { addDiagram } from './diagram.ts';
 import { GrowingDocument, parseDocument } from './document.ts';
 import { drawFormula } from './formula-view.ts';
 import { parseInline } from './inline.ts';
@@ -10,6 +8,7 @@ import { textOf } from './link-text.ts';
 import { safeHref } from './links.ts';
 import { drawNoteCall, linkNotes, notesIn } from './notes.ts';
 import { inlineText } from './plain-text.ts';
+import { messageOf } from '../failures/in-place.ts';
 import { say } from '../texts.ts';
 
 /** How the text of a callout begins, which other networks show as it is. */
@@ -142,6 +141,26 @@ function drawHeading(level: number, text: string, growing: boolean) {
   );
 }
 
+async function colour(code: HTMLElement, language: string) {
+  try {
+    const { colourSoon } = await import('./code-colours.ts');
+    colourSoon(code, language);
+  } catch (error) {
+    // The code can be read without colours.
+    code.title = say('page.markdown.uncoloured', { why: messageOf(error) });
+  }
+}
+
+async function drawDiagram(block: HTMLElement, code: HTMLElement, source: string) {
+  try {
+    const { addDiagram } = await import('./diagram.ts');
+    addDiagram(block, code, source);
+  } catch (error) {
+    // The code can be read without its diagram.
+    code.title = say('page.markdown.not_drawn', { why: messageOf(error) });
+  }
+}
+
 function isDiagram(language: string) {
   return language.toLowerCase() === 'mermaid';
 }
@@ -150,7 +169,7 @@ function drawCode(language: string, text: string, growing: boolean) {
   if (language.toLowerCase() === 'math')
     return h('p', {}, drawFormula(text, `\`\`\`math\n${text}\n\`\`\``, true));
   const code = h('code', {}, text);
-  colourSoon(code, language);
+  if (language !== '') void colour(code, language);
   const head = h(
     'div',
     { class: 'code-head' },
@@ -159,7 +178,7 @@ function drawCode(language: string, text: string, growing: boolean) {
   );
   const box = h('pre', { tabindex: '0', role: 'group', 'aria-label': say('page.markdown.code') }, code);
   const block = h('div', { class: 'code', dir: 'ltr' }, head, box);
-  if (isDiagram(language) && !growing) addDiagram(block, box, text);
+  if (isDiagram(language) && !growing) void drawDiagram(block, box, text);
   return block;
 }
 

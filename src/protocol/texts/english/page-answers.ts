@@ -9,6 +9,7 @@ export const pageMarkdown = {
   'page.markdown.uncoloured': 'Not highlighted: {why}',
   'page.markdown.diagram': 'Diagram',
   'page.markdown.show_code': 'Code',
+  'page.markdown.not_drawn': 'Not drawn: {why}',
   'page.markdown.not_typeset': 'Not typeset: {why}',
   'page.markdown.notes': 'Footnotes',
   'page.markdown.note': 'Footnote {number}',

@@ -108,6 +108,7 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     const loaded = asked.filter((path) => path.startsWith('/page/assets/'));
     expect(loaded.map((path) => path.replace(/-[0-9a-f]{16}/, '')).toSorted()).toEqual([
       '/page/assets/bash.min.js',
+      '/page/assets/code-colours.js',
       '/page/assets/core.min.js',
     ]);
   });
