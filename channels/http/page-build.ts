@@ -26,6 +26,12 @@ const MAIN = 'main.js';
 const ENTRY = 'main.tsx';
 /** These have places for texts and values. */
 const TEMPLATES = ['index.html', 'manifest.webmanifest'];
+/** The frame that draws a diagram and its script. */
+const FRAME = 'diagrams/diagram.html';
+const FRAME_SCRIPT = 'diagrams/frame.ts';
+/** Its imports, and how they are named there. */
+const SHARED = 'shared.ts';
+const SHARED_IMPORT = /^import \* as \w+ from '(.+)';$/gm;
 const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
 
 type Content = string | Buffer<ArrayBuffer>;
@@ -41,6 +47,8 @@ export async function buildPage(): Promise<Map<string, Content>> {
 class PageBuild {
   readonly #sources;
   readonly #built = new Map<string, Content>();
+  /** Modules that later scripts take from the first one: names of packages, and paths. */
+  #shared: ReadonlyMap<string, string> = new Map();
   /** How files refer to others, with the addresses that replace it. */
   readonly #addresses: [string, string][] = [];
 
@@ -58,12 +66,20 @@ class PageBuild {
     const [first = '', ...others] = links.map(([link]) => link);
     this.#addresses.push([first, `    <link rel="stylesheet" href="${styles}" />\n`]);
     this.#addresses.push(...others.map((link): [string, string] => [link, '']));
-    const early = await this.#bundle(fileURLToPath(new URL(EARLY, PAGE)));
+    const early = await this.#bundle(fileURLToPath(new URL(EARLY, PAGE)), new Map());
     this.#addresses.push([`<script src="/page/${EARLY}"></script>`, `<script>${early}</script>`]);
-    this.#built.set(MAIN, await this.#bundle(fileURLToPath(new URL(ENTRY, PAGE))));
-    for (const name of TEMPLATES)
-      this.#built.set(
+    const shared = (await readFile(new URL(SHARED, PAGE), 'utf8')).matchAll(SHARED_IMPORT);
+    this.#shared = new Map(
+      Array.from(shared, ([, name = '']) => [
+        name.startsWith('.') ? fileURLToPath(new URL(name, PAGE)) : name,
         name,
+      ]),
+    );
+    this.#built.set(MAIN, await this.#bundle(fileURLToPath(new URL(ENTRY, PAGE)), new Map()));
+    await this.#buildFrame();
+    for (const name of [...TEMPLATES, FRAME])
+      this.#built.set(
+        path.posix.basename(name),
         this.#addresses.reduce(
           (text, [reference, address]) => text.replaceAll(reference, () => address),
           this.#textOf(name),
@@ -72,15 +88,26 @@ class PageBuild {
     return this.#built;
   }
 
+  /** The library cannot be a module. Neither script has a stand-in: a diagram of another version stays code. */
+  async #buildFrame(): Promise<void> {
+    const library = await readFile(new URL(import.meta.resolve('@mermaid-js/tiny/dist/mermaid.tiny.js')));
+    const script = await bundleScript(fileURLToPath(new URL(FRAME_SCRIPT, PAGE)), (specifier, importer) =>
+      this.#publishLater(specifier, importer),
+    );
+    this.#addresses.push(['/page/mermaid.js', this.#publish('mermaid.js', library, false)]);
+    this.#addresses.push(['/page/frame.js', this.#publish('frame.js', script, false)]);
+  }
+
   #textOf(name: string): string {
     return String(this.#sources.get(name) ?? '');
   }
 
   /** Returns the script that begins with a module, and keeps the ones that it loads later. */
-  async #bundle(entry: string): Promise<string> {
+  async #bundle(entry: string, shared: ReadonlyMap<string, string>): Promise<string> {
     // Only scripts of one version fit together.
     this.#built.set(`stand-ins/${scriptName(entry)}`, this.#textOf(RECOVERY));
-    return await bundleScript(entry, (specifier, importer) => this.#publishLater(specifier, importer));
+    const addressOf: AddressOf = (specifier, importer) => this.#publishLater(specifier, importer);
+    return await bundleScript(entry, addressOf, shared);
   }
 
   /** A module of the page as its own script, or a file of a package unchanged. */
@@ -90,7 +117,7 @@ class PageBuild {
         path.posix.basename(specifier),
         await readFile(new URL(import.meta.resolve(specifier))),
       );
-    const script = await this.#bundle(path.resolve(path.dirname(importer), specifier));
+    const script = await this.#bundle(path.resolve(path.dirname(importer), specifier), this.#shared);
     return this.#publish(scriptName(specifier), script, false);
   }
 
@@ -109,11 +136,15 @@ function scriptName(module: string): string {
 }
 
 /**
- * One script with the module `entry` (a path) and all that it imports, without names and comments. What is imported
- * later is not in it: each such script is complete on its own, because one of another version could not be linked with
- * this one. Rejects with esbuild's `BuildFailure`, which names the file and the line.
+ * One script with the module `entry` (a path) and all that it imports, without names and comments, except for what the
+ * first script shares with it: the names in `globalThis.parleyShared` by package or path. What is imported later is not in
+ * it either. Rejects with esbuild's `BuildFailure`, which names the file and the line.
  */
-export async function bundleScript(entry: string, addressOf: AddressOf): Promise<string> {
+export async function bundleScript(
+  entry: string,
+  addressOf: AddressOf,
+  shared: ReadonlyMap<string, string> = new Map(),
+): Promise<string> {
   // Only a build needs it, and says so where it is not installed.
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
@@ -134,6 +165,19 @@ export async function bundleScript(entry: string, addressOf: AddressOf): Promise
           bundler.onResolve({ filter: /./ }, async ({ kind, path, importer }) =>
             kind === 'dynamic-import' ? { path: await addressOf(path, importer), external: true } : undefined,
           ),
+      },
+      {
+        name: SHARED,
+        setup: (bundler) => {
+          bundler.onResolve({ filter: /./ }, ({ path: specifier, importer }) => {
+            const isPath = specifier.startsWith('.');
+            const name = shared.get(isPath ? path.resolve(path.dirname(importer), specifier) : specifier);
+            return name === undefined ? undefined : { path: name, namespace: SHARED };
+          });
+          bundler.onLoad({ filter: /./, namespace: SHARED }, ({ path: name }) => ({
+            contents: `module.exports = globalThis.parleyShared[${JSON.stringify(name)}];`,
+          }));
+        },
       },
     ],
   });

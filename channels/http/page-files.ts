@@ -66,12 +66,28 @@ const CONTENT_SECURITY_POLICY = [
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
+  "frame-src 'self'",
   "img-src 'self' data: blob:",
   "manifest-src 'self'",
   'media-src blob:',
   "base-uri 'none'",
   "frame-ancestors 'none'",
   "form-action 'none'",
+].join('; ');
+
+const DIAGRAM = '/page/diagram.html';
+/**
+ * Of the frame that draws a diagram: it may set styles, which the page may not, and has therefore no origin and no
+ * requests. Its answer to the page is a height.
+ */
+const DIAGRAM_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'unsafe-inline'",
+  "base-uri 'none'",
+  "frame-ancestors 'self'",
+  "form-action 'none'",
+  'sandbox allow-scripts',
 ].join('; ');
 
 /** The address of a hashed file names its bytes. */
@@ -87,6 +103,7 @@ const MAIN = 'main.js';
 /** Files that keep their names, because browsers and systems know the page by them. */
 const NAMED: readonly [string, string][] = [
   ['/', 'index.html'],
+  [DIAGRAM, 'diagram.html'],
   ['/page/manifest.webmanifest', 'manifest.webmanifest'],
 ];
 
@@ -152,7 +169,9 @@ function sayFiles(templates: readonly Template[], script: string, say: Say): Rea
   const values = { language: say.language, script: scriptAt };
   const files = templates.map(([address, ext, text]): [string, PageFile] => {
     const filled = fillTemplate(text, ext === '.html' ? 'html' : 'json', say, values);
-    return [address, toPageFile(ext, filled, ASK_EACH_TIME, VARIES)];
+    const file = toPageFile(ext, filled, ASK_EACH_TIME, VARIES);
+    if (address === DIAGRAM) file.headers['content-security-policy'] = DIAGRAM_POLICY;
+    return [address, file];
   });
   return new Map([...files, [scriptAt, toPageFile('.js', localScript, FOR_GOOD)]]);
 }

@@ -1,7 +1,7 @@
 /** A Markdown document as the blocks of a rich message (`InputRichMessage`): nothing is parsed as markup again. Pure. */
 import type { InputRichMessageWithoutUpload, RichBlockTableCell, RichText } from 'grammy/types';
 import type { Blockquote, List, Paragraph, PhrasingContent, Root, RootContent, Table } from 'mdast';
-import { type Formula, splitAtFormulas, takeOutFormulas } from '../../src/lib/markdown/math-text.ts';
+import { type Formula, splitAtFormulas, takeOutFormulas } from '../../src/lib/markdown/formulas.ts';
 import { type Details, foldDetails } from '../../src/lib/markdown/details.ts';
 import { cleanText } from '../../src/lib/text.ts';
 import { textPiece } from './render.ts';

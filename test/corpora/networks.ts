@@ -15,7 +15,7 @@ import { renderTelegram } from '../../channels/telegram/render.ts';
 import { toRichMessage } from '../../channels/telegram/rich-message.ts';
 import { chunksOf, documentOf, MessageChunker } from '../../src/delivery/text/chunker.ts';
 import type { RenderTarget } from '../../src/delivery/text/cut.ts';
-import { takeOutFormulas } from '../../src/lib/markdown/math-text.ts';
+import { takeOutFormulas } from '../../src/lib/markdown/formulas.ts';
 import { contentOf } from '../fakes/discord/form.ts';
 import { fencesBalanced, visibleText } from '../fakes/discord/markdown.ts';
 import { checkEvent } from '../fakes/matrix/routes.ts';

@@ -6,9 +6,9 @@ import * as fc from 'fast-check';
 import type { Nodes, Table } from 'mdast';
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from '../../channels/http/page/markdown/document.ts';
+import { markFormulas } from '../../channels/http/page/markdown/formulas.ts';
 import { MAX_TABLE_COLUMNS, renderTelegram } from '../../channels/telegram/render.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
-import { readableMath } from '../../src/lib/markdown/math-text.ts';
 import { columnsOf } from '../../src/lib/markdown/text-table.ts';
 import { campaignCases, campaignSize } from '../campaign.ts';
 import { markdownish } from '../contracts/hostile-texts.ts';
@@ -55,7 +55,7 @@ describe.each(PARTS)('random documents, part $part', ({ part }) => {
     fc.assert(
       fc.property(anyDocument, (text) => {
         const markdown = comparable(text);
-        const read = referenceTree(readableMath(markdown));
+        const read = referenceTree(markFormulas(markdown));
         expect(pageTree(markdown, parseDocument)).toEqual(read);
       }),
       { numRuns: campaignSize(DOCUMENTS), seed: 1 + part },

@@ -1,7 +1,8 @@
 /** The words of texts, counted, to find those that a rendering has lost. */
 import type { Nodes, Root } from 'mdast';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
-import { readableMath, takeOutFormulas } from '../../src/lib/markdown/math-text.ts';
+import { takeOutFormulas } from '../../src/lib/markdown/formulas.ts';
+import { readableMath } from '../../src/lib/markdown/math-text.ts';
 import { documentOf } from '../../src/delivery/text/chunker.ts';
 
 /** How often each word occurs in a text. */

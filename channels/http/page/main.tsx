@@ -8,7 +8,7 @@ import { forgetDecisions } from './chat/approvals/own-decisions.ts';
 import { Composer } from './chat/composer/composer.tsx';
 import { forgetDrafts } from './chat/composer/drafts.ts';
 import { Queue } from './chat/composer/queue-panel.tsx';
-import { LinkedChats } from './chat/linked-chats.tsx';
+import { LinkedChats } from './chat/linked-chats.ts';
 import { setChannelLabels } from './chats/chat-names.ts';
 import { ChatList } from './chats/chat-list.ts';
 import { Inbox, waitingCount } from './chats/inbox.ts';
@@ -24,6 +24,7 @@ import { SettingsLater } from './settings/settings-later.ts';
 import { version } from './shell/account-menu.tsx';
 import { listenForKeys } from './shell/keys.tsx';
 import { healthProblem, isDemo, Shell, sidebarOpen } from './shell/shell.tsx';
+import './shared.ts';
 import { removeToken, signIn } from './sign-in.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
   toRichMessage,
 } from '../../../channels/telegram/rich-message.ts';
 import { documentOf } from '../../../src/delivery/text/chunker.ts';
-import { takeOutFormulas } from '../../../src/lib/markdown/math-text.ts';
+import { takeOutFormulas } from '../../../src/lib/markdown/formulas.ts';
 import { readRich } from '../../fakes/telegram/rich.ts';
 
 async function rich(text: string) {

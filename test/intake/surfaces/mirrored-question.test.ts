@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { renderTelegram } from '../../../channels/telegram/render.ts';
 import { createMirrorQuestion } from '../../../src/intake/surfaces/tell.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
-import { takeOutFormulas } from '../../../src/lib/markdown/math-text.ts';
+import { takeOutFormulas } from '../../../src/lib/markdown/formulas.ts';
 import { inboundMessage } from '../../fakes/agent/turn-setup.ts';
 import { builtInLanguages } from '../../fakes/gateway/languages.ts';
 

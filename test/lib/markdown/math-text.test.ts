@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderTelegram } from '../../../channels/telegram/render.ts';
+import { MAX_FORMULA } from '../../../src/lib/markdown/formulas.ts';
 import { parseMarkdown } from '../../../src/lib/markdown/markdown.ts';
 import { readableMath } from '../../../src/lib/markdown/math-text.ts';
 import { markdownish } from '../../contracts/hostile-texts.ts';
@@ -44,8 +45,8 @@ describe('a formula', () => {
     ['\\(', '\\)'],
     ['\\[', '\\]'],
     ['$$', '$$'],
-  ])('between %s and %s has at most 1,000 characters', (begin, end) => {
-    const longest = `${'x'.repeat(998)}=1`;
+  ])('between %s and %s has at most 4,000 characters', (begin, end) => {
+    const longest = `${'x'.repeat(MAX_FORMULA - 2)}=1`;
     expect(shown(begin + longest + end)).toBe(longest);
     const longer = `${begin}x${longest}${end}`;
     expect(readableMath(longer)).toBe(longer);

@@ -10,7 +10,7 @@ import { asSentAgain } from './files.tsx';
 import { connectionLost, noteStream } from '../failures/reachability.ts';
 import { followSession } from '../follow.ts';
 import { InOrder } from './in-order.ts';
-import type { LinkedChats } from './linked-chats.tsx';
+import type { LinkedChats } from './linked-chats.ts';
 import type { ChatChoices } from './chat-choices.ts';
 import type { ChatList } from '../chats/chat-list.ts';
 import { channelOf } from '../chats/chat-names.ts';

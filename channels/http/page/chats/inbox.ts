@@ -3,7 +3,6 @@
  */
 import { signal } from '@preact/signals';
 import type { Approval, Api } from '../api.ts';
-import { approvalCard } from '../chat/approvals/approval-card.tsx';
 import { byId, h } from '../dom.ts';
 import { NewestAnswer } from '../newest.ts';
 import { planQuestion } from './plan-question.ts';
@@ -121,9 +120,18 @@ export class Inbox {
     );
     const card =
       approval.plan === null
-        ? [approvalCard(this.#api, approval, this.#mayDecide, (note) => this.#decided(note))]
+        ? [this.#card(approval)]
         : planQuestion(this.#api, approval.plan, this.#mayDecide, (error) => void this.#decided(error));
     return h('div', { class: 'inbox-item', 'data-approval': approval.id }, head, ...card);
+  }
+
+  /** The place of a card, whose script is loaded with the first question. */
+  #card(approval: Approval) {
+    const place = h('div');
+    import('../chat/approvals/approval-card.tsx').then(({ approvalCard }) => {
+      place.append(approvalCard(this.#api, approval, this.#mayDecide, (note) => this.#decided(note)));
+    }, this.#host.showError);
+    return place;
   }
 
   async #decided(note?: unknown) {

@@ -6,6 +6,7 @@
 import type { BlockBody, Item } from './nodes.ts';
 import { calloutOf } from '../../../../src/lib/markdown/tags.ts';
 import { decodeCharacters } from './characters.ts';
+import { writtenText } from './formulas.ts';
 import { Line, withoutBlanksAtEnd } from './line.ts';
 import { cellsOf, columnsOf } from './table.ts';
 
@@ -14,15 +15,18 @@ import { cellsOf, columnsOf } from './table.ts';
  * `marker`: how the items of a list begin.
  */
 type Part =
-  | { type: 'document' | 'quote'; children: BlockBody[]; blankAt: number }
+  | { type: 'document'; children: BlockBody[]; blankAt: number }
+  | { type: 'quote'; body: Quote; children: BlockBody[]; blankAt: number }
   | { type: 'item'; item: Item; children: BlockBody[]; blankAt: number; indent: number }
   | { type: 'list'; items: Item[]; marker: string; blankAt: number };
+type Quote = Extract<BlockBody, { type: 'quote' }>;
+/** `quote`: the one that it opens. */
 type Paragraph = {
   type: 'paragraph';
   body: Extract<BlockBody, { type: 'paragraph' }>;
   lines: string[];
   item: Item | undefined;
-  opensQuote: boolean;
+  quote: Quote | undefined;
 };
 type Code = {
   type: 'code';
@@ -74,11 +78,12 @@ export class BlockReader {
   end() {
     const leaf = this.#leaf;
     this.#leaf = undefined;
-    if (leaf?.type === 'code') leaf.body.text = leaf.lines.join('\n');
+    if (leaf?.type === 'code') leaf.body.text = writtenText(leaf.lines.join('\n'));
     if (leaf?.type !== 'paragraph') return;
     const text = withoutBlanksAtEnd(leaf.lines.join('\n'));
     const task = leaf.item === undefined ? null : TASK.exec(text);
-    leaf.body.text = leaf.opensQuote ? withHeading(text) : text.slice(task?.[0].length ?? 0);
+    leaf.body.text =
+      leaf.quote === undefined ? text.slice(task?.[0].length ?? 0) : withHeading(text, leaf.quote);
     if (task !== null && leaf.item !== undefined) leaf.item.checked = /x/i.test(task[1] ?? '');
   }
 
@@ -119,9 +124,9 @@ export class BlockReader {
     if (depth >= MAX_DEPTH) return false;
     if (bare.startsWith('>')) {
       this.#closeTo(from);
-      const quote = { type: 'quote' as const, children: [] };
-      this.#add(quote);
-      this.#open.push({ ...quote, blankAt: -1 });
+      const body: Quote = { type: 'quote', children: [] };
+      this.#add(body);
+      this.#open.push({ type: 'quote', body, children: body.children, blankAt: -1 });
       this.#takeQuoteMarker();
       return true;
     }
@@ -190,8 +195,8 @@ export class BlockReader {
     this.#add(body);
     const part = this.#open.at(-1);
     const item = part?.type === 'item' && part.children.length === 1 ? part.item : undefined;
-    const opensQuote = part?.type === 'quote' && part.children.length === 1;
-    this.#leaf = { type: 'paragraph', body, lines, item, opensQuote };
+    const quote = part?.type === 'quote' && part.children.length === 1 ? part.body : undefined;
+    this.#leaf = { type: 'paragraph', body, lines, item, quote };
   }
 
   /** Makes the last line of a paragraph the head of a table, where this one is the row of dashes below it. */
@@ -260,10 +265,11 @@ function withoutClosingHashes(text: string) {
   return end === 0 || /[ \t]/.test(bare.charAt(end - 1)) ? withoutBlanksAtEnd(bare.slice(0, end)) : bare;
 }
 
-/** The text of a quote with its mark of a callout, `[!NOTE]`, as bold words. */
-function withHeading(text: string) {
+/** The text of a quote with its mark of a callout, `[!NOTE]`, as bold words; the quote is one then. */
+function withHeading(text: string, quote: Quote) {
   const callout = calloutOf(text);
   if (callout === undefined) return text;
+  quote.callout = callout.heading.toLowerCase();
   const rest = text.slice(callout.length);
   return `**${callout.heading}**${rest === '' || rest.startsWith('\n') ? '' : ': '}${rest}`;
 }

@@ -1,23 +1,21 @@
-/**
- * Reads answers: their formulas as people read them, as in chats of other networks, then their blocks. Pure.
- */
+/** Reads answers: their references and formulas, then their blocks. Pure. */
 import type { Block } from './nodes.ts';
-import { readableMath } from '../../../../src/lib/markdown/math-text.ts';
 import { resolveReferences } from '../../../../src/lib/markdown/references.ts';
 import { parseBlocks, readBlocks } from './blocks.ts';
+import { markFormulas, writtenText } from './formulas.ts';
 import { cellsOf } from './table.ts';
 
-/** What formulas that may span blocks begin with; those in single dollars are on one line. */
+/** What formulas that have not ended yet may begin with, unless on their last line: single dollars are on one line. */
 const FORMULA = /\\[([]|\$\$/;
 /** A last line that says only how the next words will be shown: it is shown with them. */
 const HELD =
-  /^[ \t>]*(?:[-*+_=#`~|:][-*+_=#`~|: \t]*|\d{1,9}[.)]?[ \t]*|(?:[-*+]|\d{1,9}[.)]) \[[ xX]?\]?[ \t]*|(?:`{3,}|~{3,})[^`]*)?$/;
+  /^[ \t>]*(?:\[(?:!(?:[A-Za-z]*\]?)?)?|[-*+_=#`~|:][-*+_=#`~|: \t]*|\d{1,9}[.)]?[ \t]*|(?:[-*+]|\d{1,9}[.)]) \[[ xX]?\]?[ \t]*|(?:`{3,}|~{3,})[^`]*)?$/;
 /** A row that may be the head of a table. */
 const HEAD = /(?:^|\n)[ \t]*(\|[^\n]*)\n?$/;
 
 /** The blocks of an answer in Markdown. */
 export function parseDocument(text: string) {
-  return parseBlocks(readableMath(resolveReferences(text)));
+  return parseBlocks(markFormulas(resolveReferences(text)));
 }
 
 /** A document that grows at its end: of each longer text only the last block is parsed again. */
@@ -34,11 +32,11 @@ export class GrowingDocument {
     }
     const open = text.slice(this.#settled.length);
     const whole = withoutHeldLine(open);
-    const source = readableMath(whole);
+    const source = markFormulas(whole);
     const { blocks, settledLines, settledBlocks } = readBlocks(source);
     const earlierBlocks = this.#blocks;
-    if (settledLines > 0 && whole === open && !FORMULA.test(open) && !open.includes('\r')) {
-      this.#settled += `${open.split('\n', settledLines).join('\n')}\n`;
+    if (settledLines > 0 && whole === open && !FORMULA.test(source) && !open.includes('\r')) {
+      this.#settled += `${writtenText(source.split('\n', settledLines).join('\n'))}\n`;
       this.#blocks = [...earlierBlocks, ...blocks.slice(0, settledBlocks)];
     }
     return [...earlierBlocks, ...withTable(source, blocks)];

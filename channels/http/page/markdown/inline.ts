@@ -4,6 +4,7 @@
 import type { Inline } from './nodes.ts';
 import { isTag, MAX_TAG, noteAt } from '../../../../src/lib/markdown/tags.ts';
 import { readReference } from './characters.ts';
+import { withFormulas } from './formulas.ts';
 import { DELETION, EMPHASIS, joined, type Marks, pairMarks, readMarks } from './emphasis.ts';
 import { withoutBlanksAtEnd } from './line.ts';
 import { textOf, withoutLinks } from './link-text.ts';
@@ -59,7 +60,7 @@ class InlineParser {
     this.#flush();
     if (this.#growing) this.#openLabel();
     const nodes = withTags(pairMarks(this.#nodes, this.#kinds, this.#growing));
-    return this.#hasAddresses ? linkAddresses(nodes) : nodes;
+    return withFormulas(this.#hasAddresses ? linkAddresses(nodes) : nodes);
   }
 
   #step(char: string) {
@@ -103,11 +104,10 @@ class InlineParser {
     } else this.#addText('\\');
   }
 
-  /** The number of a footnote stays in brackets: raised, it would make powers of numbers. */
   #note() {
     const note = noteAt(this.#text, this.#at);
     if (note === undefined) return false;
-    this.#plain += `[${note.number}]`;
+    this.#push({ type: 'note', text: `[${note.number}]`, number: note.number });
     this.#at += note.length;
     return true;
   }
@@ -224,15 +224,15 @@ class InlineParser {
   #picture(target: string, text: string) {
     const children = text === '' ? [] : [{ type: 'text', text } as const];
     const path = readPath(target);
-    if (path === undefined) this.#link(target, children);
+    if (path === undefined) this.#link(target, children, { isPicture: true });
     else this.#push({ type: 'picture', path, children });
   }
 
-  #link(target: string, label: Inline[]) {
+  #link(target: string, label: Inline[], kind: { isPicture?: true } = {}) {
     const href = safeHref(target);
     const children = label.length === 0 ? [{ type: 'text', text: target } as const] : label;
     if (href === undefined) this.#nodes.push(...label);
-    else this.#push({ type: 'link', href, host: hiddenHost(textOf(label), href), children });
+    else this.#push({ type: 'link', href, host: hiddenHost(textOf(label), href), ...kind, children });
   }
 
   /** The text of a link whose end has not come yet: not "[1", which is often no link, and not "a[i". */

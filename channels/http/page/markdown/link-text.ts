@@ -8,7 +8,7 @@ const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 export function withoutLinks(nodes: Inline[]): Inline[] {
   return nodes.flatMap((node) => {
     if (node.type === 'text') return { ...node, text: node.text.replaceAll(DIRECTION_MARKS, '') };
-    if (node.type === 'code' || node.type === 'break' || node.type === 'tag') return node;
+    if (!('children' in node)) return node;
     const children = withoutLinks(node.children);
     return node.type === 'strong' || node.type === 'em' || node.type === 'del'
       ? { ...node, children }

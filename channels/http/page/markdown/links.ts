@@ -1,6 +1,7 @@
 /** Addresses in Markdown: which ones are safe, where a bare one ends, and the target of a link. */
 import type { Inline } from './nodes.ts';
 import { decodeCharacters } from './characters.ts';
+import { writtenText } from './formulas.ts';
 
 /** Schemes that a link may have; other targets are shown as text. */
 const SAFE_SCHEMES = new Set(['http:', 'https:', 'mailto:']);
@@ -16,7 +17,7 @@ const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]{1,1000})>/iy;
 
 /** The address when its scheme is safe, else undefined. */
 export function safeHref(target: string) {
-  const url = URL.parse(target.replace(/^<|>$/g, ''));
+  const url = URL.parse(writtenText(target).replace(/^<|>$/g, ''));
   return url !== null && SAFE_SCHEMES.has(url.protocol) ? url.href : undefined;
 }
 
@@ -73,11 +74,12 @@ function endOfTarget(text: string, start: number) {
 /** The file that the target of an image names; undefined for an address. */
 export function readPath(target: string) {
   if (/^(?:[a-z][a-z0-9+.-]*:|\/\/|#|$)/i.test(target)) return undefined;
+  const path = writtenText(target);
   try {
-    return decodeURIComponent(target);
+    return decodeURIComponent(path);
   } catch {
     // A percent sign of the name itself.
-    return target;
+    return path;
   }
 }
 
@@ -95,7 +97,7 @@ export function readAddress(
   const target = angle?.[1] ?? (bare === undefined ? undefined : withoutTrailing(bare));
   const href = target === undefined ? undefined : safeHref(target);
   if (target === undefined || href === undefined) return undefined;
-  return { target, href, length: angle?.[0].length ?? target.length };
+  return { target: writtenText(target), href, length: angle?.[0].length ?? target.length };
 }
 
 /** Nodes whose bare addresses are links. */

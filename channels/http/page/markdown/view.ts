@@ -1,11 +1,18 @@
 /** Draws parsed Markdown as elements. A growing text redraws only the blocks that changed. */
 import type { BlockBody, Inline } from './nodes.ts';
 import { copyButton, h } from '../dom.ts';
-import { colourSoon } from './code-colours.ts';
 import { GrowingDocument, parseDocument } from './document.ts';
+import { drawFormula } from './formula-view.ts';
 import { parseInline } from './inline.ts';
+import { textOf } from './link-text.ts';
+import { safeHref } from './links.ts';
+import { drawNoteCall, linkNotes, notesIn } from './notes.ts';
 import { inlineText } from './plain-text.ts';
+import { messageOf } from '../failures/in-place.ts';
 import { say } from '../texts.ts';
+
+/** How the text of a callout begins, which other networks show as it is. */
+const CALLOUT_HEADING = /^\*\*(\w+)\*\*(?:: |\n|$)/;
 
 /**
  * A text that may grow, drawn at most once per frame. While it grows, marks that are not closed yet are shown as if they were.
@@ -56,14 +63,17 @@ export class LiveMarkdown {
     const blocks = growing?.blocksOf(this.text) ?? parseDocument(this.text);
     const isOpen = (index: number) => growing !== undefined && index === blocks.length - 1;
     // Code looks the same while it grows: its button stays when the text ends.
-    const sources = blocks.map(({ source, type }, index) =>
-      isOpen(index) && type !== 'code' ? `${source}\0` : source,
+    const sources = blocks.map((block, index) =>
+      isOpen(index) && (block.type !== 'code' || isDiagram(block.language))
+        ? `${block.source}\0`
+        : block.source,
     );
     const firstChange = sources.findIndex((source, index) => source !== this.#drawn[index]);
     const from = firstChange < 0 ? blocks.length : firstChange;
     while (this.element.children.length > from) this.element.lastElementChild?.remove();
     this.element.append(...blocks.slice(from).map((block, index) => drawBlock(block, isOpen(from + index))));
     this.#drawn = sources;
+    linkNotes(this.element);
     this.#onDraw();
   }
 }
@@ -76,15 +86,15 @@ export function drawMarkdown(text: string) {
 function drawBlock(block: BlockBody, growing: boolean): HTMLElement {
   switch (block.type) {
     case 'paragraph':
-      return h('p', { dir: 'auto' }, ...drawInline(block.text, growing));
+      return drawParagraph(block.text, growing);
     case 'heading':
       return drawHeading(block.level, block.text, growing);
     case 'code':
-      return drawCode(block.language, block.text);
+      return drawCode(block.language, block.text, growing);
     case 'rule':
       return h('hr');
     case 'quote':
-      return h('blockquote', { dir: 'auto' }, ...drawBlocks(block.children, growing));
+      return drawQuote(block, growing);
     case 'list':
       return drawList(block, growing);
     case 'table':
@@ -98,6 +108,30 @@ function drawBlocks(blocks: BlockBody[], growing: boolean) {
   return blocks.map((block, index) => drawBlock(block, growing && index === blocks.length - 1));
 }
 
+/** A paragraph, and a list of the footnotes that begin in its lines. */
+function drawParagraph(text: string, growing: boolean) {
+  const { lead, notes } = notesIn(text);
+  if (notes.length === 0) return h('p', { dir: 'auto' }, ...drawInline(text, growing));
+  const list = notes.map(({ number, text: note }, index) => {
+    const inside = drawInline(note, growing && index === notes.length - 1);
+    return h('li', { value: number, 'data-note': number, tabindex: '-1', dir: 'auto' }, ...inside);
+  });
+  const paragraph = lead === '' ? [] : [h('p', { dir: 'auto' }, ...drawInline(lead, false))];
+  const label = say('page.markdown.notes');
+  return h('div', { class: 'notes' }, ...paragraph, h('ol', { 'aria-label': label }, ...list));
+}
+
+function drawQuote({ callout, children }: Extract<BlockBody, { type: 'quote' }>, growing: boolean) {
+  if (callout === undefined) return h('blockquote', { dir: 'auto' }, ...drawBlocks(children, growing));
+  const [first, ...others] = children;
+  const [heading = '', word] = first?.type === 'paragraph' ? (CALLOUT_HEADING.exec(first.text) ?? []) : [];
+  const title = h('p', { class: 'callout-title' }, word ?? '');
+  const rest = first?.type === 'paragraph' ? first.text.slice(heading.length) : '';
+  const inside = rest === '' ? others : [{ type: 'paragraph' as const, text: rest }, ...others];
+  const look = { class: `callout ${callout}`, role: 'note', dir: 'auto' };
+  return h('div', look, title, ...drawBlocks(inside, growing));
+}
+
 /** The headings of an answer start below the levels of the page's own headings. */
 function drawHeading(level: number, text: string, growing: boolean) {
   return h(
@@ -107,21 +141,45 @@ function drawHeading(level: number, text: string, growing: boolean) {
   );
 }
 
-function drawCode(language: string, text: string) {
+async function colour(code: HTMLElement, language: string) {
+  try {
+    const { colourSoon } = await import('./code-colours.ts');
+    colourSoon(code, language);
+  } catch (error) {
+    // The code can be read without colours.
+    code.title = say('page.markdown.uncoloured', { why: messageOf(error) });
+  }
+}
+
+async function drawDiagram(block: HTMLElement, code: HTMLElement, source: string) {
+  try {
+    const { addDiagram } = await import('./diagram.ts');
+    addDiagram(block, code, source);
+  } catch (error) {
+    // The code can be read without its diagram.
+    code.title = say('page.markdown.not_drawn', { why: messageOf(error) });
+  }
+}
+
+function isDiagram(language: string) {
+  return language.toLowerCase() === 'mermaid';
+}
+
+function drawCode(language: string, text: string, growing: boolean) {
+  if (language.toLowerCase() === 'math')
+    return h('p', {}, drawFormula(text, `\`\`\`math\n${text}\n\`\`\``, true));
   const code = h('code', {}, text);
-  colourSoon(code, language);
+  if (language !== '') void colour(code, language);
   const head = h(
     'div',
     { class: 'code-head' },
     h('span', {}, language),
     copyButton(() => text, say('page.markdown.copy_code')),
   );
-  return h(
-    'div',
-    { class: 'code', dir: 'ltr' },
-    head,
-    h('pre', { tabindex: '0', role: 'group', 'aria-label': say('page.markdown.code') }, code),
-  );
+  const box = h('pre', { tabindex: '0', role: 'group', 'aria-label': say('page.markdown.code') }, code);
+  const block = h('div', { class: 'code', dir: 'ltr' }, head, box);
+  if (isDiagram(language) && !growing) void drawDiagram(block, box, text);
+  return block;
 }
 
 function drawList(list: Extract<BlockBody, { type: 'list' }>, growing: boolean) {
@@ -189,7 +247,12 @@ function drawNode(node: Inline): Node | string {
       return h('code', {}, node.text);
     case 'break':
       return h('br');
+    case 'formula':
+      return drawFormula(node.source, node.text, node.isDisplayed);
+    case 'note':
+      return drawNoteCall(node.number, node.text);
     case 'link':
+      if (node.isPicture) return drawPictureLink(node);
       return h(
         'a',
         { href: node.href, title: node.href, target: '_blank', rel: 'noopener noreferrer nofollow' },
@@ -207,4 +270,20 @@ function drawNode(node: Inline): Node | string {
     default:
       return node.text;
   }
+}
+
+/**
+ * A picture of another server, as a link to it. It is not loaded, not even on a press: its request would tell that server
+ * who reads the answer, and what its address says of the chat, if a text that the model has read made it write so. The
+ * page's policy (`img-src 'self'`) holds whatever this parser overlooks, and has no exception for single pictures.
+ */
+function drawPictureLink({ href, children }: Extract<Inline, { type: 'link' }>) {
+  const { host } = new URL(href);
+  const name = textOf(children);
+  const label =
+    safeHref(name) === href
+      ? say('page.markdown.picture', { host })
+      : say('page.markdown.picture_named', { name, host });
+  const attributes = { target: '_blank', rel: 'noopener noreferrer nofollow', class: 'picture-link' };
+  return h('a', { href, title: href, ...attributes }, label);
 }

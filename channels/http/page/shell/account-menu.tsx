@@ -5,7 +5,6 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Api } from '../api.ts';
 import { chooseLanguage, type LanguageChoice, languageName, readLanguage } from '../language.ts';
 import { Menu, MenuItem } from '../parts/menu.tsx';
-import { showMemories } from '../person/own-memories.tsx';
 import { chooseTheme, keptTheme, THEMES } from '../person/shown-theme.ts';
 import { say } from '../texts.ts';
 import { showKeys } from './keys.tsx';
@@ -22,6 +21,8 @@ interface AccountProps {
 
 /** The account menu. */
 export function AccountMenu({ api, showError, signOut, showArchived }: AccountProps): JSX.Element {
+  const openMemories = async (): Promise<void> =>
+    (await import('../person/own-memories.tsx')).showMemories(api);
   return (
     <Menu id="account" class="account" icon="user" label={say('page.account')}>
       <LanguagePicker api={api} showError={showError} />
@@ -46,7 +47,7 @@ export function AccountMenu({ api, showError, signOut, showArchived }: AccountPr
       <MenuItem id="archived" icon="archive" onClick={showArchived}>
         {say('page.chats.archived')}
       </MenuItem>
-      <MenuItem id="open-memory" icon="memory" onClick={() => showMemories(api)}>
+      <MenuItem id="open-memory" icon="memory" onClick={() => void openMemories().catch(showError)}>
         {say('page.memory')}
       </MenuItem>
       <MenuItem id="open-settings" icon="settings" href="#settings" hidden={version.value === undefined}>

@@ -2,9 +2,8 @@
 import type { JSX } from 'preact';
 import type { Api } from '../api.ts';
 import type { ChatChoices } from '../chat/chat-choices.ts';
-import { exportChat, showChatFiles } from '../chat/chat-files.tsx';
 import type { OpenChat } from '../chat/chat-view.ts';
-import type { LinkedChats } from '../chat/linked-chats.tsx';
+import type { LinkedChats } from '../chat/linked-chats.ts';
 import { channelOf } from '../chats/chat-names.ts';
 import type { ChatList } from '../chats/chat-list.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -70,7 +69,11 @@ function ChatMenu({ api, list, chat, linked, acts }: ChatMenuProps): JSX.Element
     await list.change([key], { archived: !isArchived, pinned: false });
     if (!isArchived) acts.newChat();
   };
-  const save = (format: 'md' | 'json'): void => list.run(exportChat(api, key, chat.title.value, format));
+  const save = async (format: 'md' | 'json'): Promise<void> =>
+    await (await import('../chat/chat-files.tsx')).exportChat(api, key, chat.title.value, format);
+  const showLinks = async (): Promise<void> => (await import('../chat/linked-dialog.tsx')).showLinked(linked);
+  const showFiles = async (): Promise<void> =>
+    (await import('../chat/chat-files.tsx')).showChatFiles(api, key);
   return (
     <Menu id="chat-menu" icon="more" bare label={say('page.chat.menu')}>
       {exists && (
@@ -78,18 +81,18 @@ function ChatMenu({ api, list, chat, linked, acts }: ChatMenuProps): JSX.Element
           <MenuItem icon="pencil" onClick={() => list.run(list.rename(key))}>
             {say('page.row.rename')}
           </MenuItem>
-          <MenuItem id="export-markdown" icon="download" onClick={() => save('md')}>
+          <MenuItem id="export-markdown" icon="download" onClick={() => list.run(save('md'))}>
             {say('page.chat.export_markdown')}
           </MenuItem>
-          <MenuItem id="export-json" icon="download" onClick={() => save('json')}>
+          <MenuItem id="export-json" icon="download" onClick={() => list.run(save('json'))}>
             {say('page.chat.export_json')}
           </MenuItem>
-          <MenuItem id="open-files" icon="file" onClick={() => showChatFiles(api, key)}>
+          <MenuItem id="open-files" icon="file" onClick={() => list.run(showFiles())}>
             {say('page.files')}
           </MenuItem>
         </>
       )}
-      <MenuItem id="open-linked" icon="link" onClick={() => linked.show()}>
+      <MenuItem id="open-linked" icon="link" onClick={() => list.run(showLinks())}>
         {linked.label}
       </MenuItem>
       {exists && (

@@ -390,10 +390,4 @@ export const pageTurns = {
   'page.turn.joined': 'Answered together with the previous message.',
   'page.turn.too_many': 'This answer has too many steps to show them all: the first ones are hidden.',
   'page.turn.profile': 'Switched to the profile “{profile}”.',
-  'page.markdown.copy_code': 'Copy the code',
-  'page.markdown.code': 'Code',
-  'page.markdown.table': 'Table',
-  'page.markdown.copy_table': 'Copy the table',
-  'page.markdown.open': 'open',
-  'page.markdown.uncoloured': 'Not highlighted: {why}',
 } as const;

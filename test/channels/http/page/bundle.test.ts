@@ -59,6 +59,23 @@ describe('a bundle', () => {
     expect(await load()).toBe('made later');
   });
 
+  it('takes what the first script shares from there, and contains none of it', async () => {
+    await bundled({
+      'main.js': "import { word } from './words/shared-word.js';\nexport const said = word;",
+      'words/shared-word.js': "export const word = 'of its own';",
+    });
+    const shared = new Map([[path.join(folder, 'words/shared-word.js'), './words.js']]);
+    const code = await bundleScript(
+      path.join(folder, 'main.js'),
+      () => Promise.reject(new Error('none')),
+      shared,
+    );
+    expect(code).not.toContain('of its own');
+    Reflect.set(globalThis, 'parleyShared', { './words.js': { word: 'shared' } });
+    expect(await run(code)).toEqual({ said: 'shared' });
+    Reflect.deleteProperty(globalThis, 'parleyShared');
+  });
+
   it('names the file and the line of an import that leads nowhere', async () => {
     const broken = bundled({ 'main.js': "\nimport { a } from './gone.js';\na();" });
     await expect(broken).rejects.toThrow(/main\.js:2:.*"\.\/gone\.js"/);

@@ -4,7 +4,7 @@ import type { AgentEvent } from '../../../../../src/protocol/event.ts';
 import type { Api, Approval } from '../../api.ts';
 import { byId } from '../../dom.ts';
 import { NewestAnswer } from '../../newest.ts';
-import { ApprovalCard } from './approval-card.tsx';
+import type * as Cards from './approval-card.tsx';
 
 /** The cards, always as the gateway lists them: a reload or another device shows the same. */
 export class ApprovalCards {
@@ -31,7 +31,8 @@ export class ApprovalCards {
   /** Switches to another chat. */
   open(key: string): void {
     this.#key = key;
-    this.#show([]);
+    render(null, this.#list);
+    this.#list.hidden = true;
   }
 
   /** Reloads the list. */
@@ -40,10 +41,15 @@ export class ApprovalCards {
     const mayShow = this.#newest.begin();
     try {
       const { approvals, mayDecide } = await this.#api.approvals();
+      const chatApprovals = approvals.filter(({ session }) => session === key);
+      // The script of the cards is loaded with the first question.
+      const cards = chatApprovals.length > 0 ? await import('./approval-card.tsx') : undefined;
       if (key !== this.#key || !mayShow()) return;
       this.#mayDecide = mayDecide;
-      const chatApprovals = approvals.filter(({ session }) => session === key);
-      this.#show(chatApprovals.filter(({ plan }) => plan === null));
+      this.#show(
+        chatApprovals.filter(({ plan }) => plan === null),
+        cards,
+      );
       this.#showPlanApprovals(chatApprovals.filter(({ plan }) => plan !== null));
     } catch (error) {
       this.#showError(error);
@@ -54,21 +60,22 @@ export class ApprovalCards {
     if (['approval_needed', 'approval_decided', 'turn_ended'].includes(type)) void this.refresh();
   }
 
-  #show(approvals: readonly Approval[]): void {
+  #show(approvals: readonly Approval[], cards: typeof Cards | undefined): void {
     const finish = async (note?: string): Promise<void> => {
       if (note !== undefined) this.#showError(note);
       await this.refresh();
     };
     render(
-      approvals.map((approval) => (
-        <ApprovalCard
-          key={approval.id}
-          api={this.#api}
-          approval={approval}
-          mayDecide={this.#mayDecide}
-          finish={finish}
-        />
-      )),
+      cards &&
+        approvals.map((approval) => (
+          <cards.ApprovalCard
+            key={approval.id}
+            api={this.#api}
+            approval={approval}
+            mayDecide={this.#mayDecide}
+            finish={finish}
+          />
+        )),
       this.#list,
     );
     this.#list.hidden = approvals.length === 0;

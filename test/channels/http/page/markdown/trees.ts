@@ -1,9 +1,11 @@
 /** The trees of the two Markdown parsers in one normal form. */
 import type { Nodes, RootContent } from 'mdast';
 import { parseBlocks } from '../../../../../channels/http/page/markdown/blocks.ts';
+import { withFormulas, writtenText } from '../../../../../channels/http/page/markdown/formulas.ts';
 import type { BlockBody, Inline } from '../../../../../channels/http/page/markdown/nodes.ts';
 import { parseInline } from '../../../../../channels/http/page/markdown/inline.ts';
 import { readPath, safeHref } from '../../../../../channels/http/page/markdown/links.ts';
+import { toUnicode } from '../../../../../src/lib/markdown/math-text.ts';
 import { parseMarkdown } from '../../../../../src/lib/markdown/markdown.ts';
 import { referenceRoot } from './reference.ts';
 
@@ -28,12 +30,13 @@ export function pageTree(text: string, parse = parseBlocks): Tree[] {
 function fromMdast(node: Nodes): Tree[] {
   switch (node.type) {
     case 'text':
+      return withFormulas([{ type: 'text', text: node.value }]).map(fromInline);
     case 'html':
       return [['text', node.value]];
     case 'inlineCode':
-      return [['code', node.value]];
+      return [['code', writtenText(node.value)]];
     case 'code':
-      return [[`block ${node.lang ?? ''}`, node.value]];
+      return [[`block ${node.lang ?? ''}`, writtenText(node.value)]];
     case 'break':
       return [['break']];
     case 'thematicBreak':
@@ -131,6 +134,12 @@ function fromInline(node: Inline): Tree {
     case 'code':
     case 'tag':
       return [node.type, node.text];
+    case 'formula': {
+      const simple = toUnicode(node.source);
+      return simple === undefined ? ['code', node.source.replaceAll(/\s+/g, ' ').trim()] : ['text', simple];
+    }
+    case 'note':
+      return ['text', node.text];
     case 'break':
       return ['break'];
     case 'link':

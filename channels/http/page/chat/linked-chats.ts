@@ -1,41 +1,37 @@
-/**
- * The chats that share the open conversation: a dialog that lists them, gives and takes codes, asks for agreement, separates.
- */
+/** The chats that share the open conversation. */
 import { computed, signal } from '@preact/signals';
-import type { JSX } from 'preact';
 import type { LinkCommand } from '../../../../src/protocol/sessions/surfaces.ts';
 import { type Api, ApiError } from '../api.ts';
 import { channelOf } from '../chats/chat-names.ts';
 import { confirmDelete } from '../confirm.tsx';
 import { messageOf } from '../failures/in-place.ts';
 import { NewestAnswer } from '../newest.ts';
-import { Dialog, showDialog } from '../parts/dialog.tsx';
-import { Time } from '../parts/time.tsx';
 import { pathOf } from '../requests.ts';
-import { dayAndClock, say, sayParts } from '../texts.ts';
+import { say } from '../texts.ts';
 
-interface LinkedChat {
+/** A chat on any network. */
+export interface LinkedChat {
   address: string;
   place: 'private' | 'group';
   name: string | null;
 }
 
-type AskedChat = LinkedChat & { id: string };
-type ListedChat = LinkedChat & { linkedAt: string };
-
-interface LinkedHost {
-  showError: (error: unknown) => void;
-  /** The session exists now, and has events. */
-  made: () => void;
-}
-
 /** Where a chat is, for people. */
-function placeOf({ address, place, name }: LinkedChat): string {
+export function placeOf({ address, place, name }: LinkedChat): string {
   const network = channelOf(address);
   if (place === 'group') return say('page.linked.group', { network });
   return name === null
     ? say('page.linked.private', { network })
     : say('page.linked.private_with', { network, name });
+}
+
+type AskedChat = LinkedChat & { id: string };
+export type ListedChat = LinkedChat & { linkedAt: string };
+
+interface LinkedHost {
+  showError: (error: unknown) => void;
+  /** The session exists now, and has events. */
+  made: () => void;
 }
 
 /** What the open chat shares its conversation with. */
@@ -73,13 +69,10 @@ export class LinkedChats {
     this.asks.value = null;
   }
 
-  /** Opens the dialog. */
-  show(): void {
+  /** Its dialog is open; `close` closes it. */
+  follow(close: () => void): void {
+    this.#closeDialog = close;
     this.note.value = '';
-    showDialog((close) => {
-      this.#closeDialog = close;
-      return <LinkedDialog linked={this} close={close} />;
-    });
     void this.refresh();
   }
 
@@ -163,114 +156,4 @@ export class LinkedChats {
     await this.refresh();
     return hasWorked;
   }
-}
-
-/** The question of another chat, where there is one. */
-export function LinkQuestion({ linked, id }: { linked: LinkedChats; id: string }): JSX.Element {
-  const asks = linked.asks.value;
-  const group = asks?.place === 'group' ? ` ${say('link.group_reads_here')}` : '';
-  return (
-    <div id={id} class="approvals" aria-live="polite" hidden={asks === null}>
-      {asks && (
-        <div class="approval">
-          <p>{`${say('page.linked.would', { where: placeOf(asks) })}${group} ${say('link.decline_strangers')}`}</p>
-          <div class="linked-answer">
-            <button type="button" class="primary" onClick={() => void linked.answer(asks, true)}>
-              {say('link.join')}
-            </button>
-            <button type="button" onClick={() => void linked.answer(asks, false)}>
-              {say('link.decline')}
-            </button>
-          </div>
-        </div>
-      )}
-    </div>
-  );
-}
-
-function LinkedDialog({ linked, close }: { linked: LinkedChats; close: () => void }): JSX.Element {
-  return (
-    <Dialog id="linked" class="linked" title={say('page.linked')} close={close}>
-      <ul class="linked-list" aria-label={say('page.linked.list')}>
-        {linked.others.value.map((chat) => (
-          <li class="linked-row" key={chat.address}>
-            <span dir="auto">{placeOf(chat)}</span>
-            <span class="quiet">
-              {sayParts('page.linked.since', { moment: <Time at={chat.linkedAt} format={dayAndClock} /> })}
-            </span>
-            <button
-              type="button"
-              class="text-button"
-              aria-label={say('page.linked.separate_of', { where: placeOf(chat) })}
-              onClick={() => void linked.separate(chat)}
-            >
-              {say('page.linked.separate')}
-            </button>
-          </li>
-        ))}
-      </ul>
-      <LinkQuestion id="linked-asks" linked={linked} />
-      {linked.key.value.startsWith('http:') && <Codes linked={linked} />}
-      <p id="linked-note" role="status">
-        {linked.note}
-      </p>
-    </Dialog>
-  );
-}
-
-/** Only a chat of the page can give and take codes here. */
-function Codes({ linked }: { linked: LinkedChats }): JSX.Element {
-  const given = linked.given.value;
-  const how = say('page.linked.how').split('`');
-  const enter = async (form: HTMLFormElement): Promise<void> => {
-    const field = form.elements.namedItem('code');
-    if (field instanceof HTMLInputElement && (await linked.enter(field.value))) form.reset();
-  };
-  return (
-    <>
-      <p class="quiet">{how.map((part, nth) => (nth % 2 === 0 ? part : <code>{part}</code>))}</p>
-      <p class="linked-form">
-        <button id="give-code" type="button" onClick={() => void linked.give()}>
-          {say('page.linked.give')}
-        </button>
-      </p>
-      <p id="linked-given" class="linked-given" aria-live="polite">
-        {given && sayParts('page.linked.code_sent', { command: <Commands commands={given} /> })}
-      </p>
-      <form
-        class="linked-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void enter(event.currentTarget);
-        }}
-      >
-        <input
-          name="code"
-          type="text"
-          aria-label={say('page.linked.code')}
-          placeholder={say('page.linked.code')}
-          maxlength={100}
-          autocomplete="off"
-          spellcheck={false}
-          required
-        />
-        <button type="submit" class="primary">
-          {say('page.linked.enter')}
-        </button>
-      </form>
-    </>
-  );
-}
-
-function Commands({ commands }: { commands: readonly LinkCommand[] }): JSX.Element {
-  return (
-    <span>
-      {commands.map(({ command, networks }) => (
-        <span key={command}>
-          <code>{command}</code>
-          {commands.length > 1 ? ` (${networks.join(', ')}) ` : ' '}
-        </span>
-      ))}
-    </span>
-  );
 }

@@ -1,0 +1,102 @@
+/** The dialog of the chats that share the open conversation: lists them, gives and takes codes, separates. */
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { LinkCommand } from '../../../../src/protocol/sessions/surfaces.ts';
+import { Dialog, showDialog } from '../parts/dialog.tsx';
+import { Time } from '../parts/time.tsx';
+import { dayAndClock, say, sayParts } from '../texts.ts';
+import { type LinkedChats, placeOf } from './linked-chats.ts';
+import { LinkQuestion } from './linked-question.tsx';
+
+/** Opens the dialog. */
+export function showLinked(linked: LinkedChats): void {
+  showDialog((close) => <LinkedDialog linked={linked} close={close} />);
+}
+
+function LinkedDialog({ linked, close }: { linked: LinkedChats; close: () => void }): JSX.Element {
+  useEffect(() => linked.follow(close), []);
+  return (
+    <Dialog id="linked" class="linked" title={say('page.linked')} close={close}>
+      <ul class="linked-list" aria-label={say('page.linked.list')}>
+        {linked.others.value.map((chat) => (
+          <li class="linked-row" key={chat.address}>
+            <span dir="auto">{placeOf(chat)}</span>
+            <span class="quiet">
+              {sayParts('page.linked.since', { moment: <Time at={chat.linkedAt} format={dayAndClock} /> })}
+            </span>
+            <button
+              type="button"
+              class="text-button"
+              aria-label={say('page.linked.separate_of', { where: placeOf(chat) })}
+              onClick={() => void linked.separate(chat)}
+            >
+              {say('page.linked.separate')}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <LinkQuestion id="linked-asks" linked={linked} />
+      {linked.key.value.startsWith('http:') && <Codes linked={linked} />}
+      <p id="linked-note" role="status">
+        {linked.note}
+      </p>
+    </Dialog>
+  );
+}
+
+/** Only a chat of the page can give and take codes here. */
+function Codes({ linked }: { linked: LinkedChats }): JSX.Element {
+  const given = linked.given.value;
+  const how = say('page.linked.how').split('`');
+  const enter = async (form: HTMLFormElement): Promise<void> => {
+    const field = form.elements.namedItem('code');
+    if (field instanceof HTMLInputElement && (await linked.enter(field.value))) form.reset();
+  };
+  return (
+    <>
+      <p class="quiet">{how.map((part, nth) => (nth % 2 === 0 ? part : <code>{part}</code>))}</p>
+      <p class="linked-form">
+        <button id="give-code" type="button" onClick={() => void linked.give()}>
+          {say('page.linked.give')}
+        </button>
+      </p>
+      <p id="linked-given" class="linked-given" aria-live="polite">
+        {given && sayParts('page.linked.code_sent', { command: <Commands commands={given} /> })}
+      </p>
+      <form
+        class="linked-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void enter(event.currentTarget);
+        }}
+      >
+        <input
+          name="code"
+          type="text"
+          aria-label={say('page.linked.code')}
+          placeholder={say('page.linked.code')}
+          maxlength={100}
+          autocomplete="off"
+          spellcheck={false}
+          required
+        />
+        <button type="submit" class="primary">
+          {say('page.linked.enter')}
+        </button>
+      </form>
+    </>
+  );
+}
+
+function Commands({ commands }: { commands: readonly LinkCommand[] }): JSX.Element {
+  return (
+    <span>
+      {commands.map(({ command, networks }) => (
+        <span key={command}>
+          <code>{command}</code>
+          {commands.length > 1 ? ` (${networks.join(', ')}) ` : ' '}
+        </span>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,41 @@
+/**
+ * What the scripts that are loaded later take from the first one, instead of bringing it along. The build reads the
+ * imports of this file (`page-build.ts`); a later script belongs to the first one that names the hash of its bytes.
+ */
+import * as signals from '@preact/signals';
+import * as preact from 'preact';
+import * as hooks from 'preact/hooks';
+import * as jsx from 'preact/jsx-runtime';
+import * as api from './api.ts';
+import * as fileViews from './chat/file-views.ts';
+import * as linkedChats from './chat/linked-chats.ts';
+import * as linkedQuestion from './chat/linked-question.tsx';
+import * as tracePanel from './chat/turn/trace-panel.ts';
+import * as confirm from './confirm.tsx';
+import * as dom from './dom.ts';
+import * as inPlace from './failures/in-place.ts';
+import * as dialog from './parts/dialog.tsx';
+import * as icon from './parts/icon.tsx';
+import * as time from './parts/time.tsx';
+import * as shownTheme from './person/shown-theme.ts';
+import * as texts from './texts.ts';
+
+Reflect.set(globalThis, 'parleyShared', {
+  '@preact/signals': signals,
+  preact,
+  'preact/hooks': hooks,
+  'preact/jsx-runtime': jsx,
+  './api.ts': api,
+  './chat/file-views.ts': fileViews,
+  './chat/linked-chats.ts': linkedChats,
+  './chat/linked-question.tsx': linkedQuestion,
+  './chat/turn/trace-panel.ts': tracePanel,
+  './confirm.tsx': confirm,
+  './dom.ts': dom,
+  './failures/in-place.ts': inPlace,
+  './parts/dialog.tsx': dialog,
+  './parts/icon.tsx': icon,
+  './parts/time.tsx': time,
+  './person/shown-theme.ts': shownTheme,
+  './texts.ts': texts,
+});
