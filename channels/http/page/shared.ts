@@ -7,10 +7,10 @@ import * as preact from 'preact';
 import * as hooks from 'preact/hooks';
 import * as jsx from 'preact/jsx-runtime';
 import * as api from './api.ts';
-import * as fileViews from './chat/file-views.ts';
+import * as files from './chat/files.tsx';
 import * as linkedChats from './chat/linked-chats.ts';
 import * as linkedQuestion from './chat/linked-question.tsx';
-import * as tracePanel from './chat/turn/trace-panel.ts';
+import * as trace from './chat/turn/trace.tsx';
 import * as confirm from './confirm.tsx';
 import * as dom from './dom.ts';
 import * as inPlace from './failures/in-place.ts';
@@ -26,10 +26,10 @@ Reflect.set(globalThis, 'parleyShared', {
   'preact/hooks': hooks,
   'preact/jsx-runtime': jsx,
   './api.ts': api,
-  './chat/file-views.ts': fileViews,
+  './chat/files.tsx': files,
   './chat/linked-chats.ts': linkedChats,
   './chat/linked-question.tsx': linkedQuestion,
-  './chat/turn/trace-panel.ts': tracePanel,
+  './chat/turn/trace.tsx': trace,
   './confirm.tsx': confirm,
   './dom.ts': dom,
   './failures/in-place.ts': inPlace,

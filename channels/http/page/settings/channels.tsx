@@ -68,9 +68,9 @@ function ChannelScreen(props: {
   const config = useContext(ConfigAnswer);
   return (
     <>
-      <p>
-        <a href="#settings/channels">‹ {say('page.set.channels')}</a>
-      </p>
+      <a class="text-button" href="#settings/channels">
+        ‹ {say('page.set.channels')}
+      </a>
       <Section title={label}>
         <p class={`dot ${mood}`} role="status">
           {detail === undefined ? word : `${word}: ${detail}`}

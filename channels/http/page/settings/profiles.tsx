@@ -108,9 +108,9 @@ function ProfileScreen({ id }: { id: string }): JSX.Element {
   ];
   return (
     <>
-      <p>
-        <a href="#settings/profiles">‹ {say('page.set.profiles')}</a>
-      </p>
+      <a class="text-button" href="#settings/profiles">
+        ‹ {say('page.set.profiles')}
+      </a>
       <Section title={id}>
         <p class="quiet">{profile.folder}</p>
         {profile.hasFiles && (

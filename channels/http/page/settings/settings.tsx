@@ -284,6 +284,7 @@ function Nav(props: { open: string; chatKey: string; config: Config | undefined 
   const found = text.trim() === '' ? undefined : search(text, props.config);
   return (
     <nav class="settings-nav" aria-label={say('page.settings')}>
+      <h1 class="chat-title only-phone">{say('page.settings')}</h1>
       <a class="settings-back" href={`#${props.chatKey}`}>
         {say('page.set.back')}
       </a>
