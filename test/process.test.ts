@@ -30,7 +30,7 @@ describe('the process', () => {
   beforeEach(async () => {
     home = await makeEmbeddedHome();
   });
-  afterEach(() => rm(home, { recursive: true, force: true }));
+  afterEach(() => rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
   it('reports all three failures of a configuration and exits with 1', async () => {
     await writeFile(path.join(home, 'config.json'), '{"acess": {}}', { mode: 0o600 });

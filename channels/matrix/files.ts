@@ -139,7 +139,7 @@ async function* opened(
     hash.update(chunk);
     yield cipher.update(chunk);
   }
-  if (unpadded(hash.digest()) !== hashes.sha256.replace(/=+$/, ''))
+  if (unpadded(hash.digest()) !== hashes.sha256.replaceAll('=', ''))
     throw new ChannelError(
       'rejected',
       'The encrypted file on the Matrix homeserver is not the one that was sent.',
@@ -151,7 +151,7 @@ function hashOf(bytes: Uint8Array): string {
 }
 
 function unpadded(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return bytes.toString('base64').replaceAll('=', '');
 }
 
 /** The key is read from the event again, so that it is stored nowhere else. */

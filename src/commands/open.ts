@@ -47,7 +47,7 @@ function listenEverywhere(environment: Config['environment']): string {
   const file = homeEnvFile(environment);
   const isInFile = changeWhole(file, (before) => {
     const isElsewhere =
-      environment['HOST'] !== undefined && !/^\s*(?:export\s+)?HOST\s*=/m.test(before ?? '');
+      environment['HOST'] !== undefined && !/^[ \t]*(?:export[ \t]+)?HOST[ \t]*=/m.test(before ?? '');
     return { after: isElsewhere ? before : withVariables(before, { HOST: '0.0.0.0' }), result: !isElsewhere };
   });
   if (!isInFile)

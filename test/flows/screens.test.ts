@@ -85,7 +85,12 @@ describe('a planned turn with subagents', () => {
     const ticked = /✔[^\n]*Look around[^]*✔[^\n]*Knead[^]*✔[^\n]*Bake/;
     expect(texts.filter((text) => ticked.test(text))).toHaveLength(1);
     const answers = texts.filter((text) => !ticked.test(text));
-    expect(answers).toEqual(['I looked.\n\nThere is bread.', 'The bread is cool.']);
+    expect(answers).toEqual([
+      'I looked.\n\nThere is bread.',
+      // The card of the background agent is the head of its report.
+      expect.stringMatching(/^◆ planner has finished: cool down for \w+$/),
+      'The bread is cool.',
+    ]);
   };
 
   it.concurrent('ticks on its card in a Telegram chat, shows the subagent at work, and reports the background one later (N-27, N-56, B-34)', async () => {

@@ -36,7 +36,10 @@ export function findPatterns(): { found: FoundPattern[]; copies: string[] } {
   const found: FoundPattern[] = [];
   const copies: string[] = [];
   for (const { path, text } of readSources(['src', 'channels'])) {
-    const tree = parse(text, { sourceType: 'module', plugins: path.endsWith('.ts') ? ['typescript'] : [] });
+    const tree = parse(text, {
+      sourceType: 'module',
+      plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : path.endsWith('.ts') ? ['typescript'] : [],
+    });
     const constants = new Map<string, Node>();
     traverseFast(tree, (node) => {
       if (isVariableDeclarator(node) && isIdentifier(node.id) && node.init)

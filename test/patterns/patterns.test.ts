@@ -16,6 +16,7 @@ const GIVE_UP_MS = 500;
  */
 const COPIES = [
   'src/ops/log.ts',
+  'src/protocol/isomorphic/call-fields.js',
   'src/providers/filter/answer-filter.ts',
   'src/providers/filter/answer-filter.ts',
   'src/providers/shape.ts',

@@ -84,7 +84,7 @@ async function* filesIn(source: SourceFolder, folder: string, depth: number): As
 export function factsIn(markdown: string): (MemoryItem | OmittedItem)[] {
   const facts: string[] = [];
   let isOpen = false;
-  for (const line of markdown.replaceAll(/<!--.*?-->/gs, '').split('\n')) {
+  for (const line of withoutComments(markdown).split('\n')) {
     const text = line.trim();
     const [, item] = /^(?:[-*+]|\d+[.)])\s+(.*)$/.exec(text) ?? [];
     const isBreak = text === '' || /^(#{1,6}\s|-{3,}$|\*{3,}$|\(.*\)$)/.test(text);
@@ -95,6 +95,15 @@ export function factsIn(markdown: string): (MemoryItem | OmittedItem)[] {
     } else facts.push(`${facts.pop() ?? ''} ${text}`);
   }
   return facts.map(factOf);
+}
+
+/** A comment without an end stays: it may be a slip, and what follows it counts. */
+function withoutComments(markdown: string): string {
+  const [start = '', ...parts] = markdown.split('<!--');
+  return parts.reduce((text, part) => {
+    const end = part.indexOf('-->');
+    return text + (end < 0 ? `<!--${part}` : part.slice(end + 3));
+  }, start);
 }
 
 /** A fact, unless it is too long. */

@@ -57,9 +57,11 @@ async function approveChanged(
 
 /** A JSON object, alone or as a block of code. */
 function readObject(text: string): Record<string, unknown> | undefined {
-  const [, block] = /^```[a-z]*\n?([^]*?)\n?```$/.exec(text.trim()) ?? [];
+  const trimmed = text.trim();
+  const isBlock = trimmed.startsWith('```') && trimmed.endsWith('```') && trimmed.length >= 6;
+  const json = isBlock ? trimmed.slice(3, -3).replace(/^[a-z]+/, '') : text;
   try {
-    return jsonObject.safeParse(JSON.parse(block ?? text)).data;
+    return jsonObject.safeParse(JSON.parse(json)).data;
   } catch {
     // Not JSON: `undefined` says so.
     return undefined;

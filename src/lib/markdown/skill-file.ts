@@ -104,7 +104,7 @@ function plain(value: unknown): string {
 function toolNames(value: unknown): string[] {
   const names = Array.isArray(value)
     ? value.map(plain)
-    : (plain(value).match(/(?:[^\s,(]|\([^)]*\))+/g) ?? []);
+    : (plain(value).match(/[^\s,()]*\([^()]*\)|[^\s,()]+/g) ?? []);
   return names
     .slice(0, MAX_ENTRIES)
     .map((name) => clip(oneLine(name), MAX_VALUE_CHARS))

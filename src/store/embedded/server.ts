@@ -55,7 +55,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /** `<SQLSTATE> <severity>:  <text>`, as `log_line_prefix` has it. */
-const LINE = /^(\w{5}) ([A-Z]+): +(.*)$/;
+const LINE = /^(\w{5}) ([A-Z]+): (.*)$/;
 /** Classes of errors that are no caller's: lack of resources, the operator, the system, the configuration, damage. */
 const SERIOUS = /^(53|58|F0|XX)/;
 

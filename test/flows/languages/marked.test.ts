@@ -25,7 +25,7 @@ const DATA = new Set(
   [
     'fake latest plain hears default parley chat coder researcher planner teacher agentic auto',
     'queue steer interrupt collect draft edit off on add remove all qaa en de English Deutsch telegram',
-    'wipe tell note look fetch list_dir read_file write_file edit_file web_fetch memory cron spawn_agent message send_file',
+    'wipe tell note look fetch ask list_dir read_file write_file edit_file web_fetch memory cron spawn_agent message send_file',
     // From a person, the model, the servers, a tool, a library, a file.
     'npx Person Fine Ollama own words wipes disk word old Invalid PDF structure txt bin pdf http no_plan Wash Paint',
   ].flatMap((words) => words.split(' ')),
