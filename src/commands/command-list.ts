@@ -92,8 +92,12 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   {
     usage: 'export SESSION',
     does: 'print a session with all of its messages',
-    options: [['--format md|json', 'md for people (default), json for programs']],
+    options: [
+      ['--format md|json', 'md for people (default), json for programs'],
+      ['--signed', 'everything that was stored, as a signed record that "verify" checks'],
+    ],
   },
+  { usage: 'verify FILE', does: 'prove that a signed record is as it was exported, on any machine' },
   {
     usage: 'person export PERSON',
     does: 'print everything about a person as JSON (CHANNEL:ID, token:ID, token:ID:user:NAME or proxy:USER)',

@@ -1,5 +1,5 @@
 /** All commands of `parley`: help, `start`, and those of an owner while the gateway runs. */
-import { existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -28,10 +28,11 @@ import { traceCommand } from '../ops/trace/commands.ts';
 import { createTraces } from '../ops/trace/traces.ts';
 import { logFileOf } from '../ops/log-file.ts';
 import { createLog, redactor } from '../ops/log.ts';
+import { signingKey, verifyRecord } from '../ops/signed-record.ts';
 import { exportCommand, sessionsCommand } from '../ops/sessions-command.ts';
 import { mcpCommand } from '../mcp/command.ts';
 import { openCommand, pairCommand, signInsCommand, tokenCommand } from '../security/index.ts';
-import { configCommand } from '../settings/index.ts';
+import { configCommand, writeWhole } from '../settings/index.ts';
 import type { HomeStore } from '../store/index.ts';
 
 const SCRIPTS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
@@ -118,6 +119,12 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
       ),
     );
   },
+  async verify(args) {
+    const [file, ...more] = args;
+    if (file === undefined || more.length > 0)
+      throw new GatewayError('usage', `Expected: verify FILE. See: ${PARLEY} verify --help`);
+    print(await verifyFile(file));
+  },
   async skill(args) {
     const { skillCommand } = await import('./skill.ts');
     print(await skillCommand(args, process.env));
@@ -174,8 +181,9 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
   },
   export: (rest) => {
     const write = exportCommand(rest);
-    return async (store) => {
-      await pipeline(Readable.from(write(store)), process.stdout, { end: false });
+    return async (store, { home }) => {
+      const signer = () => ({ key: signingKey(home, writeWhole), program: `Parley ${packageFile.version}` });
+      await pipeline(Readable.from(write(store, signer)), process.stdout, { end: false });
       return '';
     };
   },
@@ -223,6 +231,16 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     };
   },
 };
+
+/** Verifies a signed record; returns what it is, in words. Throws `GatewayError`. */
+async function verifyFile(file: string): Promise<string> {
+  if (!existsSync(file)) throw new GatewayError('no_file', `There is no file ${file}.`);
+  const { fingerprint: key, ...record } = await verifyRecord(createReadStream(file));
+  return (
+    `Nothing was changed: ${record.session}, ${record.lines} lines, signed by ${record.program} at ${record.at}.\n` +
+    `Key: ${key}. Compare it with what "${PARLEY} verify" printed for the operator of that gateway.`
+  );
+}
 
 /** Aborts at the first signal that asks this process to end: a command cleans up first. The second one ends it at once. */
 function endedBySignals(): AbortController {

@@ -1,4 +1,5 @@
 /** `parley sessions` and `parley export`: an operator lists, reads, renames, deletes and exports sessions. */
+import type { KeyObject } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { GatewayError } from '../protocol/errors.ts';
 import { parseAddress, type SessionKey } from '../protocol/message.ts';
@@ -8,6 +9,7 @@ import {
   transcriptOf,
   type TranscriptSource,
 } from '../protocol/sessions/session-list.ts';
+import type { RecordStore } from '../protocol/operator/record.ts';
 import type { ContextStore } from '../protocol/store/accept.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { SessionStore } from '../protocol/store/ledger.ts';
@@ -15,6 +17,7 @@ import type { SessionRecord } from '../protocol/store/records.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
+import { signedRecord } from './signed-record.ts';
 
 /** Sessions in a list by default, and the maximum. */
 const LISTED = 50;
@@ -27,7 +30,7 @@ const END_MS = 5_000;
 const LOOK_MS = 100;
 
 const USAGE = `Expected: sessions [list] [--archived] [--limit 1-${MAX_LISTED}] | show SESSION | rename SESSION TITLE | delete SESSION --yes. See: ${PARLEY} sessions --help`;
-const EXPORT_USAGE = `Expected: export SESSION [--format md|json]. See: ${PARLEY} export --help`;
+const EXPORT_USAGE = `Expected: export SESSION [--format md|json] [--signed]. See: ${PARLEY} export --help`;
 
 /** What the commands need from the store. */
 export interface SessionsStore {
@@ -57,16 +60,22 @@ export function sessionsCommand(args: readonly string[]): SessionsCommand {
   throw usage(USAGE);
 }
 
+/** What signs a record: called only if one is wanted. */
+export type Signer = () => { key: KeyObject; program: string };
+
 /** Reads the arguments after `export`; the result yields the session in pieces. Throws `GatewayError('usage')`. */
-export function exportCommand(args: readonly string[]): (store: SessionsStore) => AsyncGenerator<string> {
+export function exportCommand(
+  args: readonly string[],
+): (store: SessionsStore & { records: RecordStore }, signer: Signer) => AsyncGenerator<string> {
   const { positionals, values } = read(args, EXPORT_USAGE);
   const [key, ...more] = positionals;
   if (key === undefined || more.length > 0) throw usage(EXPORT_USAGE);
   const session = readKey(key);
   const format = readFormat(values.format);
-  return async function* pieces({ ledger, contexts }) {
+  return async function* pieces({ ledger, contexts, records }, signer) {
     const record = await existing(ledger, session);
-    yield* transcriptOf(record, transcriptSource(ledger, contexts, session), format);
+    if (values.signed) yield* signedRecord(records, session, { ...signer(), now: new Date() });
+    else yield* transcriptOf(record, transcriptSource(ledger, contexts, session), format);
   };
 }
 
@@ -92,6 +101,7 @@ function read(args: readonly string[], text = USAGE) {
         limit: { type: 'string', default: String(LISTED) },
         yes: { type: 'boolean', default: false },
         format: { type: 'string', default: 'md' },
+        signed: { type: 'boolean', default: false },
       },
     });
   } catch (cause) {

@@ -33,6 +33,7 @@ import { createTries } from './turns/tries.ts';
 import { createWaiting } from './lanes/waiting.ts';
 import { createPlans, createScratchpad, createTodos } from './statements/plans.ts';
 import { createRetentionStore } from './turns/delete-session.ts';
+import { createRecords } from './statements/records.ts';
 import { createPeople } from './statements/people.ts';
 import { createSignIns } from './statements/sign-ins.ts';
 import { createStoredResponses } from './statements/stored-responses.ts';
@@ -237,5 +238,6 @@ function operatorStores(database: Database) {
     usage: createUsage(database, createUsageRows(database)),
     webhooks: createWebhookFacts(database),
     hookCalls: createHookCalls(database),
+    records: createRecords(database),
   };
 }

@@ -105,6 +105,10 @@ const EXCUSED: [command: RegExp, reason: string][] = [
   [/^npx parley logs/, 'test/flows/operator/logs.test.ts reads and follows the log of a process'],
   [/^npx parley mcp (login|logout) NAME$/, 'test/flows/mcp/login.test.ts signs in and out'],
   [
+    /^npx parley export telegram:42 --signed|^npx parley verify /,
+    'test/flows/operator/signed-record.test.ts exports a record and verifies it',
+  ],
+  [
     /^npx parley skill (add|trust|update|remove) /,
     'test/skills/skill-command.test.ts adds, trusts, updates and removes skills of every source',
   ],
