@@ -206,12 +206,6 @@ describe('a command', () => {
       ['start', '--workers', 'many'],
       /--workers takes auto or a number from 1 to 64/,
     ],
-    ['for a shell that it does not know', ['completion', 'tcsh'], /Expected: completion bash\|zsh\|fish/],
-    [
-      'for a misspelt field',
-      ['config', 'set', 'limits.mesagesPerMinute', '3'],
-      /did you mean messagesPerMinute\?/,
-    ],
     ['for a program that it cannot import from', ['import', 'openclav', '/tmp'], /Did you mean openclaw\?/],
   ])('%s says what is expected', async (_, args, sentence) => {
     expect(await outputOf(args, { GATEWAY_HOME: homeWith() })).toMatch(sentence);

@@ -17,7 +17,7 @@ import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts'
 import { profileSchema } from '../../src/protocol/agent/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
-import { API_PAGES, renderApiPage } from './api-pages.ts';
+import { API_PAGES, renderApiPage } from './api/api-pages.ts';
 import { clientTypes, TYPES_FILE } from './client-types.ts';
 import { cellsOf, readText, ROOT, tableRows } from './pages.ts';
 import { settingsOf } from './settings.ts';

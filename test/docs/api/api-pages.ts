@@ -6,10 +6,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { API } from '../../channels/http/app.ts';
-import { makeDocument } from '../../channels/http/openapi.ts';
-import { TAGS } from '../../channels/http/route.ts';
-import { readText, ROOT } from './pages.ts';
+import { API } from '../../../channels/http/app.ts';
+import { makeDocument } from '../../../channels/http/openapi.ts';
+import { TAGS } from '../../../channels/http/route.ts';
+import { readText, ROOT } from '../pages.ts';
 
 type Tag = keyof typeof TAGS;
 
@@ -102,7 +102,10 @@ function typesOn(page: string): string {
 /** The first paragraph below each heading. */
 function paragraphsOf(page: string): Map<string, string> {
   return new Map(
-    [...page.matchAll(/^## `([^`\n]+)`\n\n(?!\|)([^\n]+)\n/gm)].map(([, name = '', text = '']) => [name, text]),
+    [...page.matchAll(/^## `([^`\n]+)`\n\n(?!\|)([^\n]+)\n/gm)].map(([, name = '', text = '']) => [
+      name,
+      text,
+    ]),
   );
 }
 
