@@ -1,6 +1,5 @@
 /** What may be configured: the environment variables, and the fields of `config.json`, of the gateway itself and of the given channels. */
 import path from 'node:path';
-import { closestNames } from './lib/text.ts';
 import { z } from 'zod';
 import { profileSchema } from './protocol/agent/profile.ts';
 import { accessRules, ownersRule } from './protocol/access.ts';
@@ -119,31 +118,6 @@ export const gatewayEnvironment = z.object({
 export function environmentSchemaFor(channels: readonly ChannelManifest[]) {
   const variables = channels.flatMap(({ env }) => Object.entries(env.shape));
   return z.object({ ...gatewayEnvironment.shape, ...Object.fromEntries(variables) });
-}
-
-/** Shortest name of a variable that a misspelling is sought for: `HOST` and `HOME` are both common. */
-const MIN_MISSPELT = 8;
-
-/** A sentence for each variable that neither the gateway nor `file` reads, and that looks like one of ours or of a channel. */
-export function misspeltVariables(
-  environment: Readonly<Record<string, string>>,
-  channels: readonly ChannelManifest[],
-  file: unknown,
-): string[] {
-  const fileText = JSON.stringify(file);
-  const variables = [gatewayEnvironment, ...channels.map(({ env }) => env)].flatMap(({ shape }) =>
-    Object.keys(shape),
-  );
-  return Object.keys(environment).flatMap((variable) => {
-    if (variables.includes(variable) || variable.endsWith('_FILE') || fileText.includes(`"${variable}"`))
-      return [];
-    const channel = channels.find(({ name }) => variable.startsWith(`${name.toUpperCase()}_`));
-    const long = variables.filter((name) => name.length >= MIN_MISSPELT && environment[name] === undefined);
-    const [closest] = closestNames(variable, long);
-    if (closest !== undefined) return [`${variable} is not read: did you mean ${closest}?`];
-    const names = channel === undefined ? [] : Object.keys(channel.env.shape);
-    return names.length === 0 ? [] : [`${variable} is not read: ${channel?.label} reads ${names.join(', ')}`];
-  });
 }
 
 export type EnvironmentConfig = z.infer<ReturnType<typeof environmentSchemaFor>>;

@@ -9,8 +9,8 @@ import {
   fileSchemaFor,
   gatewayEnvironment,
   type GatewayFile,
-  misspeltVariables,
 } from './config-schema.ts';
+import { variableErrors, variableWarnings } from './environment-problems.ts';
 import { withoutEmpty } from './commands/environment.ts';
 import { configureChannel, type ConfiguredChannel, manifestErrors } from './protocol/channel-manifest.ts';
 import type { ChannelManifest } from './protocol/channel.ts';
@@ -127,7 +127,7 @@ export function checkConfig(
   const file = configFile(environment);
   const home = path.dirname(file);
   const permissions = withPermissions ? homePermissions(home) : { errors: [], warnings: [] };
-  problems.push(...[...ofUrl, ...permissions.errors].map(elsewhere));
+  problems.push(...[...variableErrors(set, manifests), ...ofUrl, ...permissions.errors].map(elsewhere));
   const json = readJson(text ?? textOf(file, problems) ?? '{}');
   problems.push(...syntaxProblems(file, json.errors));
   const inFile = (sentence: string): void =>
@@ -159,7 +159,7 @@ export function checkConfig(
     warnings: [
       ...permissions.warnings,
       ...linkWarnings(env.data),
-      ...misspeltVariables(set, manifests, parsed.data),
+      ...variableWarnings(set, manifests, resolved.channels, parsed.data),
     ],
     source: {
       file,
@@ -291,7 +291,8 @@ export function clockOf(config: Config): {
 
 /** The time zone in which people see times: the configured one, else the machine's. */
 export function zoneOf({ schedules }: Pick<Config, 'schedules'>): string {
-  return schedules.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // Node knows none while TZ names none.
+  return schedules.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC';
 }
 
 /** The waits of the agent that the configuration sets, in milliseconds. */

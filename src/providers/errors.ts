@@ -20,6 +20,9 @@ export interface Where {
 /** How much of a server's own text is repeated in a message, in characters. */
 const MAX_QUOTED = 300;
 
+/** OpenSSL's codes for an answer that is not TLS. */
+const SPEAKS_NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
+
 /** The error for a connection that failed; `hasHead` tells whether the head of an answer had arrived. */
 export function lostConnection(where: Where, error: unknown, hasHead: boolean): ProviderError {
   if (error instanceof ProviderError) return error;
@@ -36,6 +39,10 @@ export function lostConnection(where: Where, error: unknown, hasHead: boolean): 
   if (codeOf(error).startsWith('HPE_')) {
     const message = textRef('provider.not_http', { host, setting, server });
     return new ProviderError('bad_response', message, { cause: error });
+  }
+  if (SPEAKS_NO_TLS.test(codeOf(error))) {
+    const message = textRef('provider.not_tls', { host, setting });
+    return new ProviderError('unavailable', message, { retryable: true, cause: error });
   }
   const code = codeOf(error) || textRef('provider.connection_failed');
   const message = textRef('provider.no_answer', { host, code, start, setting });

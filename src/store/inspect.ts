@@ -88,7 +88,13 @@ async function inspectFolder(folder: string): Promise<DatabaseReport> {
     files = await readdir(folder, { recursive: true });
   } catch (error) {
     const code = errorCode(error) || 'unknown';
-    if (code === 'ENOENT') return { state: 'closed', folder: 'missing', bytes: 0 };
+    // A home below a file has a finding of its own.
+    const hasHome = await readdir(path.dirname(folder)).then(
+      () => true,
+      () => false,
+    );
+    if (code === 'ENOENT' || (code === 'ENOTDIR' && !hasHome))
+      return { state: 'closed', folder: 'missing', bytes: 0 };
     return { state: 'closed', folder: 'unreadable', code };
   }
   if (files.length === 0) return { state: 'closed', folder: 'missing', bytes: 0 };

@@ -1,24 +1,23 @@
 /**
  * `npm run docs`: writes the tables of docs/configuration.md, docs/tools.md and docs/http-api.md from the schemas, the list
- * of tools, and the routes and fields of the HTTP API, and the types of the example client.
- * Descriptions come from the code; those of tools and routes may be edited on the page, which then keeps them.
+ * of tools, and the fields of the HTTP API, the pages under docs/api, and the types of the example client.
+ * Descriptions come from the code; those of tools may be edited on the page, which then keeps them.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Route } from '../../channels/http/route.ts';
 import {
   COMPLETION_FIELDS,
   type FieldTable,
   RESPONSE_FIELDS,
 } from '../../channels/http/model-apis/fields.ts';
-import { API } from '../../channels/http/app.ts';
 import { channels } from '../../channels/index.ts';
 import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
 import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts';
 import { profileSchema } from '../../src/protocol/agent/profile.ts';
 import { createTools } from '../../src/tools/index.ts';
 import { toolOptions } from '../fakes/tool-options.ts';
+import { API_PAGES, renderApiPage } from './api/api-pages.ts';
 import { clientTypes, TYPES_FILE } from './client-types.ts';
 import { cellsOf, readText, ROOT, tableRows } from './pages.ts';
 import { settingsOf } from './settings.ts';
@@ -89,33 +88,7 @@ export const TABLES: readonly GeneratedTable[] = [
     head: ['field', 'it is', 'how'],
     rows: () => fieldRows(RESPONSE_FIELDS),
   },
-  {
-    page: 'docs/http-api.md',
-    name: 'routes',
-    head: ['route', 'scope', 'what it does'],
-    rows: () => [
-      { name: 'GET /', cells: [''], description: 'The chat page' },
-      ...routeRows(API.filter(({ scope }) => scope !== 'admin')),
-    ],
-    // The page says more than the description of the API: examples, and links to its sections.
-    pageFirst: true,
-  },
-  {
-    page: 'docs/http-api.md',
-    name: 'administration',
-    head: ['route', 'scope', 'what it does'],
-    rows: () => routeRows(API.filter(({ scope }) => scope === 'admin')),
-    pageFirst: true,
-  },
 ];
-
-function routeRows(routes: readonly Route[]): Row[] {
-  return routes.map(({ method, path: route, scope = '', token, summary, description }) => ({
-    name: `${method} ${route}`,
-    cells: [token === 'optional' ? '' : scope],
-    description: `${summary}. ${description}`.replace(/\.$/, ''),
-  }));
-}
 
 /** Fields of a route; the notes come from the code. */
 function fieldRows(table: FieldTable): Row[] {
@@ -213,6 +186,7 @@ ${systemUnit({ folder: '/srv/parley', home: STATE_HOME, node: ENV_NODE, account:
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const page of new Set(TABLES.map((table) => table.page)))
     writeFileSync(path.join(ROOT, page), renderPage(page, readText(page)));
+  for (const page of API_PAGES) writeFileSync(path.join(ROOT, page.file), renderApiPage(page));
   for (const { file, text } of SERVICE_FILES) writeFileSync(path.join(ROOT, file), text());
   writeFileSync(path.join(ROOT, '.env.example'), renderEnvExample());
   writeFileSync(path.join(ROOT, TYPES_FILE), await clientTypes());

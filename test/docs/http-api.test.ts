@@ -4,21 +4,19 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { API } from '../../channels/http/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import { makeEmbeddedHome, silentLog } from '../database.ts';
 import { startFakeOllama } from '../fakes/ollama/ollama.ts';
-import { codeBlocks, ROOT, tableRows } from './pages.ts';
+import { API_PAGES, renderApiPage } from './api/api-pages.ts';
+import { codeBlocks, readText, ROOT } from './pages.ts';
 
 const PAGE = 'docs/http-api.md';
 
 describe('the page of the HTTP API', () => {
-  it('names every route, and no others', () => {
-    const served = API.map(({ method, path: route }) => `${method} ${route}`).concat('GET /');
-    expect(served.length).toBeGreaterThan(20);
-    const listed = tableRows(PAGE).flatMap(([cell = '']) => routesIn(cell));
-    expect(listed.toSorted()).toEqual(served.toSorted());
+  it('leads to a page for each group of routes', () => {
+    const text = readText(PAGE);
+    expect(API_PAGES.filter(({ tag }) => !text.includes(`[${tag}](api/${tag}.md)`))).toEqual([]);
   });
 
   it('has an example for the openai package that runs and prints the answer', async () => {
@@ -55,11 +53,11 @@ describe('the page of the HTTP API', () => {
   }, 60_000);
 });
 
-/** The routes of a cell such as `GET`, `PATCH /v1/a`, `GET /v1/b`: a method without a path has the next one's. */
-function routesIn(cell: string): string[] {
-  const spans = [...cell.matchAll(/`([A-Z]+)(?: (\/[^`]*))?`/g)];
-  return spans.map(([, method], at) => {
-    const route = spans.slice(at).find(([, , one]) => one !== undefined)?.[2];
-    return `${method} ${route}`;
+describe.each(API_PAGES)('the page of the routes of $tag', ({ file, routes, ...page }) => {
+  it('is as "npm run docs" writes it, with a paragraph for every route and no others', () => {
+    const text = readText(file);
+    expect(text, 'run: npm run docs').toBe(renderApiPage({ file, routes, ...page }));
+    const headings = [...text.matchAll(/^## `([^`]+)`\n\n\S/gm)].map(([, name]) => name);
+    expect(headings).toEqual(routes.map((route) => `${route.method} ${route.path}`));
   });
-}
+});

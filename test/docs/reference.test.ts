@@ -53,7 +53,9 @@ describe('the pages', () => {
 
   it('are all linked from the README', () => {
     const linked = relativeLinks('README.md').map((link) => link.split('#')[0]);
-    expect(PAGES.filter((page) => page !== 'README.md' && !linked.includes(page))).toEqual([]);
+    // Those of the API are linked from its page.
+    const others = PAGES.filter((page) => page !== 'README.md' && !page.startsWith('docs/api/'));
+    expect(others.filter((page) => !linked.includes(page))).toEqual([]);
   });
 });
 

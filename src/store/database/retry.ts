@@ -210,7 +210,7 @@ function unavailable(cause: unknown, server: string | undefined): StoreError {
   const problem =
     REFUSALS[code ?? ''] ??
     (isLate
-      ? 'did not answer in time: is a table locked, or the server overloaded?'
+      ? 'did not answer in time: is a table locked, is the server overloaded, or is it another program than Postgres?'
       : `cannot be reached${code === undefined ? '' : ` (${code})`}.`);
   return new StoreError(
     code === READ_ONLY ? 'read_only' : 'unavailable',

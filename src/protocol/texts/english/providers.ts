@@ -8,6 +8,7 @@ export const providers = {
   'provider.closed': 'The connections to {server} were closed.',
   'provider.broke_midway': 'The connection to {server} was lost in the middle of the answer.',
   'provider.not_http': '{host} does not speak HTTP: set {setting} to the address of {server}.',
+  'provider.not_tls': '{host} does not speak TLS: write http:// instead of https:// in {setting}.',
   'provider.no_answer':
     'No model server answers at {host} ({code}): {start}, or set {setting} to its address.',
   'provider.connection_failed': 'connection failed',
