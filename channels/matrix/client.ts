@@ -30,6 +30,9 @@ class Refusal extends Error {
   }
 }
 
+/** The answer is longer than `MAX_ANSWER_BYTES`. */
+class LongAnswer extends Error {}
+
 /** The connection broke or timed out, so that the homeserver may or may not have carried out the call. */
 class LostAnswer extends Error {}
 
@@ -71,8 +74,8 @@ const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent
 
 /** Longest wait for an answer, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** Largest answer that is read: a sync after a long outage for a bot in many rooms. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** Largest answer that is read: parsing it keeps everything else waiting. */
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** Failed calls in a row after which the homeserver counts as unreachable. */
 const MAX_FAILURES = 3;
 /** Maximum number of call kinds whose limits are remembered; there are fewer kinds than that. */
@@ -239,7 +242,10 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
     throw lost(error);
   }
   if (bytes > maxBytes)
-    throw channelUnavailable('The Matrix homeserver gave an answer that is too large to read.');
+    throw channelUnavailable(
+      'The Matrix homeserver gave an answer that is too large to read.',
+      new LongAnswer(`more than ${maxBytes} bytes`),
+    );
   return Buffer.concat(chunks).toString('utf8');
 }
 
@@ -259,6 +265,10 @@ export function errcodeOf(error: unknown): string | undefined {
 
 function isTokenError(error: unknown): boolean {
   return TOKEN_ERRORS.has(errcodeOf(error) ?? '');
+}
+
+export function isAnswerTooLong(error: unknown): boolean {
+  return error instanceof ChannelError && error.cause instanceof LongAnswer;
 }
 
 export function isAnswerLost(error: unknown): boolean {

@@ -9,7 +9,7 @@ import { backoffMs } from '../../src/lib/async/backoff.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
 import { forEachConcurrently } from '../../src/lib/async/run-concurrently.ts';
 import { pause, waitAtMost } from '../../src/lib/async/sleep.ts';
-import { CLIENT, errcodeOf, pathOf } from './client.ts';
+import { CLIENT, errcodeOf, isAnswerTooLong, pathOf } from './client.ts';
 import { contentOfText } from './content.ts';
 import {
   isTombstone,
@@ -48,6 +48,8 @@ export class Receiving {
   #since: string | undefined;
   #isUp = false;
   #failures = 0;
+  /** The last answer was too long to read. */
+  #isShort = false;
   #done: Promise<void> = Promise.resolve();
 
   constructor(parts: ReceivingParts) {
@@ -102,7 +104,8 @@ export class Receiving {
     const { client, encryption, log, timing } = this.#parts;
     try {
       // The first sync, and the first after a failure, is answered at once: health must not wait for a message.
-      const answer = await sync(client, this.#since, this.#isUp ? timing.longPollMs : 0, signal);
+      const length = { waitMs: this.#isUp ? timing.longPollMs : 0, isShort: this.#isShort };
+      const answer = await sync(client, this.#since, length, signal);
       this.#isUp = true;
       // Before the position is stored: the homeserver forgets keys that were sent to the bot once they are fetched.
       await encryption.takeSync(answer, this.#since === undefined);
@@ -112,12 +115,14 @@ export class Receiving {
       encryption.follows = true;
       await this.#savePosition(answer.next_batch);
       this.#failures = 0;
+      this.#isShort = false;
     } catch (error) {
       if (signal.aborted) return;
       const failure = toGatewayError(error);
       this.#isUp = false;
       encryption.follows = false;
       log.warn({ err: failure, failures: this.#failures }, 'matrix_receiving_failed');
+      this.#isShort ||= isAnswerTooLong(failure);
       if (this.#failures + 1 >= MAX_REFUSALS && isPositionRefused(failure)) this.#forgetPosition();
       const shortMs = backoffMs(this.#failures, timing.retryBaseMs, BACKOFF_CAP_MS);
       this.#failures += 1;

@@ -58,6 +58,19 @@ const FILTER = {
 /** For the very first sync: only the position from which everything is new. */
 const FIRST = { ...FILTER, room: { ...FILTER.room, state: NOTHING, timeline: { types: TYPES, limit: 1 } } };
 
+/**
+ * For a sync whose answer is too long to read: anyone may fill rooms with large events, or have many join and leave them.
+ * What it leaves out is read afterwards, a page at a time.
+ */
+const SHORT = {
+  ...FILTER,
+  room: {
+    ...FILTER.room,
+    state: { types: FILTER.room.state.types.filter((type) => type !== 'm.room.member') },
+    timeline: { types: TYPES, limit: 1 },
+  },
+};
+
 const Page = z.object({ chunk: z.array(z.unknown()), end: z.string().optional() });
 
 /** What receiving needs, from `start` to `stop`. */
@@ -74,15 +87,18 @@ export interface ReceivingParts extends ChannelDeps {
   timing: MatrixTiming;
 }
 
-/** Asks what is new since a token, held back for `waitMs`; without one, for the token. Throws `ChannelError` or the reason. */
+/**
+ * Asks what is new since a token, held back for `waitMs`, or for the shortest such answer; without a token, for the token.
+ * Throws `ChannelError` or the reason.
+ */
 export async function sync(
   client: MatrixClient,
   since: string | undefined,
-  waitMs: number,
+  { waitMs, isShort }: { waitMs: number; isShort: boolean },
   signal: AbortSignal,
 ): Promise<SyncAnswer> {
   const query = {
-    filter: JSON.stringify(since === undefined ? FIRST : FILTER),
+    filter: JSON.stringify(since === undefined ? FIRST : isShort ? SHORT : FILTER),
     timeout: String(since === undefined ? 0 : waitMs),
     set_presence: 'online',
     ...(since !== undefined && { since }),

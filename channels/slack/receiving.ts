@@ -26,6 +26,8 @@ import type { SlackApi, SlackTiming } from './web-api.ts';
 const SESSION = { id: 'socket-mode', sequence: 0, detail: {} };
 /** How long health reports what a catch-up left out, in milliseconds. */
 const NOTICE_MS = 3_600_000;
+/** Commands and presses that wait while the store is unavailable; of further ones, Slack tells the person that they failed. */
+export const MAX_WAITING_ACTS = 1_000;
 /** Longest wait for the store during `stop`, in milliseconds. */
 const SAVE_MS = 2_000;
 
@@ -158,6 +160,10 @@ export class Receiving {
   }
 
   #takeEnvelope(envelope: Envelope): void {
+    if (envelope.type !== 'events_api' && this.#background.size >= MAX_WAITING_ACTS) {
+      this.#parts.log.warn({ type: envelope.type, waiting: this.#background.size }, 'slack_act_refused');
+      return;
+    }
     if (envelope.type === 'slash_commands')
       this.#background.run('slack_command_failed', this.#interactions.onCommand(envelope));
     else if (envelope.type === 'interactive')

@@ -5,6 +5,7 @@ import { burstsOfQuestions } from './chats/bursts.ts';
 import { type Helper, startHelper } from './children.ts';
 import { chatsOnScreen } from './chats/chats.ts';
 import { manyChatsOnScreen } from './chats/many-chats.ts';
+import { manySessions } from './many-sessions.ts';
 import { cpuPerTurn } from './cpu.ts';
 import { openPostgres } from './databases.ts';
 import { type Figure, isMissed, table } from './figures.ts';
@@ -42,6 +43,11 @@ const MEASURES: [row: string, what: string, take: Measure][] = [
   ['many', '100 chats at once on Telegram and Discord, 16 on Slack and Matrix (minutes)', manyChatsOnScreen],
   ['4', '256 and 1,000 sessions streaming (minutes)', pacedStreams],
   ['notes', 'from the answer to a first message to the note of its id', answerToNote],
+  [
+    'sessions',
+    'a gateway with 10,000 conversations: start, first token, lists, search, memory',
+    manySessions,
+  ],
   ['rendering', 'an answer of 64 KiB on every network', renderedLongAnswers],
   ['page', 'frames of the page while an answer streams below 2,500 turns', pageFrames],
   ['6', 'from start to ready', startToReady],

@@ -62,7 +62,10 @@ async function main(): Promise<boolean> {
   const unknown = names.filter(
     (name) => ![STEPS, FUZZ].includes(name) && !campaigns.some((one) => one.name === name),
   );
-  if (values.help || names.length === 0) say(USAGE);
+  if (values.help || names.length === 0) {
+    say(USAGE);
+    return true;
+  }
   if (unknown.length > 0) {
     say(`There is no campaign ${unknown.join(', ')}; --help lists them.`);
     return false;

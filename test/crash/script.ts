@@ -79,9 +79,16 @@ export function isSummary({ messages }: ChatBody): boolean {
   return messages.at(-1)?.content.startsWith(SUMMARY_INSTRUCTION) === true;
 }
 
-/** The question that a request is about; undefined for a summary of earlier ones. */
+/**
+ * The question that a request is about; undefined for a summary of earlier ones. Earlier questions whose turns failed stand
+ * before it in the same message, because they have no answer that would separate them.
+ */
 export function questionOf(body: ChatBody): Question | undefined {
-  return isSummary(body) ? undefined : readQuestion(lastUserText(body));
+  if (isSummary(body)) return undefined;
+  return lastUserText(body)
+    .split('\n\n')
+    .flatMap((part) => readQuestion(part) ?? [])
+    .at(-1);
 }
 
 /** The answer of the scripted model: the rounds of tools first, one for each answer it has given before, then the text. */

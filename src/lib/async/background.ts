@@ -20,6 +20,11 @@ export class BackgroundWork {
     this.#running.add(task);
   }
 
+  /** How much work is unfinished. */
+  get size(): number {
+    return this.#running.size;
+  }
+
   /** The unfinished work; none of it rejects. */
   get running(): Promise<void>[] {
     return [...this.#running];

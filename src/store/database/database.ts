@@ -21,6 +21,14 @@ const ACQUIRE_TIMEOUT_MS = 10_000;
 /** The server aborts a statement that runs longer, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 
+/**
+ * Work without an answer for this long is on a connection that leads nowhere, because the server would have ended it: a
+ * firewall has dropped the connection without telling, or the server's machine is gone. In milliseconds; a transaction,
+ * with its many statements, has more time.
+ */
+const ANSWER_TIMEOUT_MS = 2 * STATEMENT_TIMEOUT_MS + 5_000;
+const TRANSACTION_SHARE = 5;
+
 /** How long closing waits for running statements, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
@@ -50,6 +58,7 @@ export interface DatabaseOptions extends DatabasePlace {
   searchTimeoutMs?: number | undefined;
   retryForMs?: number | undefined;
   acquireTimeoutMs?: number | undefined;
+  answerTimeoutMs?: number | undefined;
 }
 
 /** Statements with retries. `attempt` > 0 means that an earlier run may have been committed, with its answer lost. */
@@ -169,17 +178,16 @@ export function withoutNulls<Row extends object>(rows: readonly Row[]): Row[] {
 
 /** Opens the pool; connections are opened when they are first needed. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { acquireTimeoutMs = ACQUIRE_TIMEOUT_MS } = options;
+  const { acquireTimeoutMs = ACQUIRE_TIMEOUT_MS, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
   const size = options.poolSize ?? POOL_SIZE;
   const { searchTimeoutMs } = options;
-  const client = connect(
-    options,
-    size,
-    searchTimeoutMs === undefined ? {} : { connection: searching(searchTimeoutMs) },
-  );
-  const orm = drizzle(client);
-  // Drizzle has switched this parser off; it accepts dates, too.
-  client.options.parsers[TIMESTAMPTZ] = (text: string) => new Date(text);
+  let pool = openPool(options, size);
+  /** Gives up on all connections of a pool in which one leads nowhere; the statements on them fail, and are repeated. */
+  const replace = (silent: Pool): void => {
+    if (pool !== silent || closing.signal.aborted) return;
+    pool = openPool(options, size);
+    void silent.client.end({ timeout: 0 });
+  };
   const permits = createSemaphore(size * (searchTimeoutMs === undefined ? PIPELINED : 1), acquireTimeoutMs);
   // A transaction keeps its connection from the first statement to the last: one connection stays free of
   // transactions, for statements.
@@ -187,10 +195,15 @@ export function openDatabase(options: DatabaseOptions): Database {
   const closing = new AbortController();
   const retrying = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
     withRetry(work, { forMs: options.retryForMs, signal: closing.signal });
-  const withConnection = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
-    retrying((attempt) => permits.hold(() => work(attempt)));
+  const withConnection = <T>(work: (on: Pool, attempt: number) => Promise<T>): Promise<T> =>
+    retrying((attempt) =>
+      permits.hold(() => {
+        const on = pool;
+        return answered(work(on, attempt), answerTimeoutMs, () => replace(on));
+      }),
+    );
   const run = <T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T> =>
-    withConnection((attempt) =>
+    withConnection(({ client }, attempt) =>
       searchTimeoutMs === undefined ? work(client, attempt) : work(client, attempt).catch(rethrowSearch),
     );
   return {
@@ -206,20 +219,52 @@ export function openDatabase(options: DatabaseOptions): Database {
       // A transaction that waits for its turn holds no permit that a statement could use.
       const box = await retrying((attempt) =>
         transactions.hold(() =>
-          permits.hold(() => client.begin(async (tx) => ({ value: await work(tx, attempt) }))),
+          permits.hold(() => {
+            const on = pool;
+            const begun = on.client.begin(async (tx) => ({ value: await work(tx, attempt) }));
+            return answered(begun, answerTimeoutMs * TRANSACTION_SHARE, () => replace(on));
+          }),
         ),
       );
       return box.value;
     },
-    query: (work) => withConnection((attempt) => work(orm, attempt)),
+    query: (work) => withConnection(({ orm }, attempt) => work(orm, attempt)),
     async close() {
       closing.abort(new StoreError('closed', 'The store is closed.'));
       await permits.idle(CLOSE_TIMEOUT_MS);
       // No statement is running: the driver would wait in vain for connections that broke in the middle of
       // one.
-      await client.end({ timeout: 0 });
+      await pool.client.end({ timeout: 0 });
     },
   };
+}
+
+interface Pool {
+  client: postgres.Sql;
+  orm: Orm;
+}
+
+function openPool(options: DatabaseOptions, size: number): Pool {
+  const { searchTimeoutMs } = options;
+  const client = connect(
+    options,
+    size,
+    searchTimeoutMs === undefined ? {} : { connection: searching(searchTimeoutMs) },
+  );
+  const orm = drizzle(client);
+  // Drizzle has switched this parser off; it accepts dates, too.
+  client.options.parsers[TIMESTAMPTZ] = (text: string) => new Date(text);
+  return { client, orm };
+}
+
+/** The result of work; after `ms` without one, `giveUp` is called, which makes the work fail. */
+async function answered<T>(work: Promise<T>, ms: number, giveUp: () => void): Promise<T> {
+  const timer = setTimeout(giveUp, ms).unref();
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The database's clock, which all nodes share, in whole epoch milliseconds. */

@@ -18,6 +18,9 @@ const SUBSCRIBE_FOR_MS = 10_000;
 
 const LISTEN_AGAIN_MS = 1_000;
 
+/** How often the listening connection is asked whether it still leads somewhere, and how long the answer may take, in milliseconds. */
+export const CHECK_LISTENING = { everyMs: 15_000, answerMs: 5_000 };
+
 export interface PostgresFanout extends Fanout {
   /** Number of batches not sent since the start because the database was slow or unreachable. */
   dropped(): number;
@@ -26,7 +29,7 @@ export interface PostgresFanout extends Fanout {
 }
 
 /** A node does not receive its own batches. The schema in the channel's name separates gateways in one database. */
-export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
+export function createFanout(place: DatabasePlace, log: Log, check = CHECK_LISTENING): PostgresFanout {
   const origin = newId();
   const channel = channelOf(place.schema);
   const sender = connect(place, 1);
@@ -55,7 +58,7 @@ export function createFanout(place: DatabasePlace, log: Log): PostgresFanout {
       const onPayload = (payload: string): void => {
         if (!payload.startsWith(origin)) listener(payload.slice(origin.length));
       };
-      const connection = await listen(place, channel, log, { onPayload, onResumed });
+      const connection = await listen(place, channel, log, { onPayload, onResumed, check });
       listening.add(connection);
       return async () => {
         listening.delete(connection);
@@ -85,6 +88,12 @@ interface Listening {
   end(): Promise<void>;
 }
 
+interface ListeningParts {
+  onPayload: (payload: string) => void;
+  onResumed: (() => void) | undefined;
+  check: typeof CHECK_LISTENING;
+}
+
 /**
  * Listens on one connection until `end` is called. The driver's own `listen` reconnects only once;
  * here every loss creates a new client.
@@ -93,7 +102,7 @@ async function listen(
   place: DatabasePlace,
   channel: string,
   log: Log,
-  { onPayload, onResumed }: { onPayload: (payload: string) => void; onResumed: (() => void) | undefined },
+  { onPayload, onResumed, check }: ListeningParts,
 ): Promise<Listening> {
   let client: postgres.Sql | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
@@ -129,12 +138,29 @@ async function listen(
     }, LISTEN_AGAIN_MS);
   };
 
+  /** It only receives, so nothing else shows that a firewall has dropped it without telling. */
+  const checkTimer = setInterval(() => {
+    const checked = client;
+    if (checked === undefined) return;
+    const late = setTimeout(() => {
+      log.warn({}, 'event_listen_silent');
+      // Its close opens another.
+      void checked.end({ timeout: 0 });
+    }, check.answerMs).unref();
+    // The failure of a connection that was lost is reported when it closes.
+    void checked`select 1`.then(
+      () => clearTimeout(late),
+      () => clearTimeout(late),
+    );
+  }, check.everyMs).unref();
+
   await withRetry(open, { forMs: SUBSCRIBE_FOR_MS });
   return {
     isUp: () => client !== undefined,
     async end() {
       isClosed = true;
       clearTimeout(retryTimer);
+      clearInterval(checkTimer);
       const last = client;
       client = undefined;
       await last?.end({ timeout: 0 });

@@ -1,7 +1,7 @@
 /** What grows with use stays within its limits: rooms at once, names, known events, buttons, nesting. */
 import type { BlockContent, Root } from 'mdast';
 import { afterEach, expect, it, vi } from 'vitest';
-import type { MatrixClient } from '../../../channels/matrix/client.ts';
+import { MAX_ANSWER_BYTES, type MatrixClient } from '../../../channels/matrix/client.ts';
 import { Encryption } from '../../../channels/matrix/encryption/encryption.ts';
 import { MAX_BUTTONS } from '../../../channels/matrix/content.ts';
 import { MAX_NAMES, MAX_ROOMS, Replacements, Rooms } from '../../../channels/matrix/rooms.ts';
@@ -112,3 +112,24 @@ it('shows what is nested deeper than clients show as text', () => {
   const doc: Root = { type: 'root', children: [inside] };
   expect(readHtml(render(doc).text)).toBe('deep down');
 });
+
+it('reads what is new even if it is too long for one answer: strangers filled their rooms while it was away', async () => {
+  setup = await MatrixSetup.open();
+  const { server, received } = setup;
+  const [ada, eve] = [server.rooms.person('Ada'), server.rooms.person('Eve')];
+  const room = server.rooms.room(ada);
+  const [pageful, eventBytes] = [50, 60_000];
+  const count = Math.ceil(MAX_ANSWER_BYTES / pageful / eventBytes) + 1;
+  const filled = Array.from({ length: count }, () => server.rooms.room(eve));
+  await setup.start();
+  await setup.channel.stop();
+  for (const one of filled)
+    for (let n = 0; n < pageful; n += 1) server.says(one, 'x'.repeat(eventBytes), eve);
+  for (const text of ['are you', 'still there?']) server.says(room, text, ada);
+  setup.replace();
+  await setup.start();
+  const total = count * pageful + 2;
+  await vi.waitFor(() => expect(received).toHaveLength(total), { timeout: 60_000, interval: 50 });
+  const fromAda = received.filter(({ chatId }) => chatId === room.id).map(({ content }) => content);
+  expect(fromAda).toEqual(['are you', 'still there?']);
+}, 90_000);

@@ -3,6 +3,7 @@
  * user.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MAX_WAITING_ACTS } from '../../../channels/slack/receiving.ts';
 import { StoreError } from '../../../src/protocol/errors.ts';
 import type { Receipt } from '../../../src/protocol/receive.ts';
 import { SlackSetup } from '../../fakes/slack/setup.ts';
@@ -70,6 +71,22 @@ describe('/parley', () => {
         expect(setup.slack.workspace.ephemerals).toMatchObject([{ user: ada.id, text: 'It is full here.' }]),
       WAIT,
     );
+  });
+
+  it(`waits for the store with at most ${MAX_WAITING_ACTS} others; of further ones Slack says that they failed`, async () => {
+    const { promise, resolve } = Promise.withResolvers<Receipt>();
+    setup.verdict = () => promise;
+    for (let n = 0; n < MAX_WAITING_ACTS; n += 1) setup.slack.commands(channel, `why ${n}?`, ada);
+    const extra = setup.slack.commands(channel, 'and I?', ada);
+    await vi.waitFor(() => expect(setup.slack.answers.size).toBe(MAX_WAITING_ACTS), WAIT);
+    expect(setup.slack.answers.has(extra)).toBe(false);
+    expect(setup.received).toHaveLength(MAX_WAITING_ACTS);
+    resolve(ACCEPTED);
+    const later = async () => {
+      await answerOf(setup.slack.commands(channel, 'and now?', ada));
+      expect(setup.contents).toContain('and now?');
+    };
+    await vi.waitFor(later, WAIT);
   });
 
   it('reports that it could not be stored', async () => {

@@ -22,6 +22,8 @@ export interface TcpProxy {
   delay(ms: number): void;
   /** Nothing passes any more, and no connection closes, until `restore`, which drops what was swallowed and its connections. */
   swallow(): void;
+  /** Nothing passes any more on the connections that are open now, and none of them closes: so firewalls drop idle ones. */
+  forget(): void;
   /** Cuts all connections and refuses new ones until `restore`. */
   refuse(): void;
   restore(): void;
@@ -51,6 +53,7 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
   let state: 'open' | 'refusing' | 'swallowing' = 'open';
   let delayMs = 0;
   let trap: Trap | undefined;
+  let remembered = Symbol('connections');
 
   const server = createServer((client) => {
     if (state === 'refusing') {
@@ -62,6 +65,7 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
     /** The trap whose statement was sent, and the number of the answer that it waits for. */
     let due: { trap: Trap; answer: number } | undefined;
     let held = false;
+    const own = remembered;
     const both = {
       cut(): void {
         client.destroy();
@@ -71,7 +75,7 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
     const toServer = inOrder(upstream, () => delayMs);
     const toClient = inOrder(client, () => delayMs);
     const pass = (line: (chunk: Buffer) => void, chunk: Buffer): void => {
-      if (state !== 'swallowing' && !held) line(chunk);
+      if (state !== 'swallowing' && !held && own === remembered) line(chunk);
     };
     client.on('data', (chunk: Buffer) => {
       const found = wire.client(chunk).find((statement) => trap?.fits(statement) === true);
@@ -144,6 +148,9 @@ export async function openTcpProxy(target: NetConnectOpts, socketPath?: string):
     },
     swallow() {
       state = 'swallowing';
+    },
+    forget() {
+      remembered = Symbol('connections');
     },
     refuse() {
       state = 'refusing';

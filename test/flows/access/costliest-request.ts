@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import type { Route } from '../../../channels/http/route.ts';
 
+/** The parts of a route from which its requests are made. */
+export type TriedRoute = Pick<Route, 'method' | 'path' | 'body' | 'query'>;
+
 /** A repeatable random whole number from 0 up to `below`. */
 export type Choose = (below: number) => number;
 
@@ -71,7 +74,7 @@ export const USUAL: Readonly<Record<string, object>> = {
 };
 
 /** Makes one body for a route, of about `bytes`; undefined when it reads none. */
-export function costlyBody(route: Route, bytes: number, choose: Choose): unknown {
+export function costlyBody(route: TriedRoute, bytes: number, choose: Choose): unknown {
   if (route.body === undefined) return undefined;
   const schema: Node = JSON.parse(
     JSON.stringify(z.toJSONSchema(route.body, { io: 'input', unrepresentable: 'any' })),

@@ -6,6 +6,7 @@ import {
   MAX_NOTIFY_BYTES,
 } from '../../../src/store/database/notify-fanout.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
+import { proxyTo } from './proxied.ts';
 import { describeStore, silentLog, type TestDatabases, type TestStore } from '../../database.ts';
 
 /** The address of a home's database; a store connects only when it is used. */
@@ -57,6 +58,26 @@ describeStore('fanout', (databases: TestDatabases) => {
       return heard.length;
     };
     await expect.poll(publish, { timeout: 10_000 }).toBeGreaterThan(0);
+  });
+
+  it('listens again after a firewall has dropped its connection without telling, and says that it does', async () => {
+    const store = await databases.open();
+    const { proxy, url } = await proxyTo(store.place.url);
+    const check = { everyMs: 50, answerMs: 100 };
+    const listener = createFanout({ ...store.place, url }, silentLog, check);
+    onTestFinished(() => listener.close());
+    const heard: string[] = [];
+    let resumed = 0;
+    await listener.subscribe(
+      (batch) => heard.push(batch),
+      () => (resumed += 1),
+    );
+    const sender = fanout(store);
+    proxy.forget();
+    sender.publish('lost');
+    await expect.poll(() => resumed, { timeout: 10_000 }).toBe(1);
+    sender.publish('heard');
+    await expect.poll(() => heard).toEqual(['heard']);
   });
 
   it('drops and counts records that are too many or too large', async () => {

@@ -1,11 +1,12 @@
 /** The database goes away at the worst moments: each call takes effect once, and reports it. */
-import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { StoreError } from '../../../src/protocol/errors.ts';
 import { dumpDatabase } from '../../../src/store/database/dump.ts';
+import { openDatabase } from '../../../src/store/database/database.ts';
 import { beginLoading } from '../../../src/store/database/load.ts';
 import { migrateDatabase } from '../../../src/store/database/migrate.ts';
-import { openTcpProxy, type TcpProxy } from '../../fakes/network/tcp-proxy.ts';
+import type { TcpProxy } from '../../fakes/network/tcp-proxy.ts';
+import { proxyTo } from './proxied.ts';
 import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, startTurn } from '../lanes/turns.ts';
@@ -16,17 +17,8 @@ async function openBehindProxy(
   retryForMs = 20_000,
 ): Promise<{ calm: TestStore; store: TestStore; proxy: TcpProxy }> {
   const calm = await databases.open();
-  const target = new URL(calm.place.url);
-  // Without a host in the URL, PGHOST says where the server is: on a Unix socket.
-  const port = Number(target.port || 5432);
-  const server =
-    target.hostname === ''
-      ? { path: path.join(process.env['PGHOST'] ?? '/var/run/postgresql', `.s.PGSQL.${port}`) }
-      : { host: target.hostname, port };
-  const proxy = await openTcpProxy(server);
-  target.host = `127.0.0.1:${proxy.port}`;
-  const store = await databases.open({ beside: calm, url: target.href, retryForMs });
-  onTestFinished(() => proxy.close());
+  const { proxy, url } = await proxyTo(calm.place.url);
+  const store = await databases.open({ beside: calm, url, retryForMs });
   return { calm, store, proxy };
 }
 
@@ -38,6 +30,24 @@ async function endConnections({ sql }: TestStore, name: string): Promise<void> {
 }
 
 describeStore('failures', (databases) => {
+  it('does not wait for connections that a firewall has dropped without telling: others take their place', async () => {
+    const { store, proxy } = await openBehindProxy(databases);
+    const database = openDatabase({ ...store.place, poolSize: 3, answerTimeoutMs: 500 });
+    onTestFinished(() => database.close());
+    const one = () => database.row((sql) => sql<{ n: number }[]>`select 1 as n`);
+    const transaction = () => database.transaction(async (sql) => await sql<{ n: number }[]>`select 2 as n`);
+    await Promise.all([one(), transaction(), one()]);
+    for (let n = 0; n < 2; n += 1) {
+      proxy.forget();
+      expect(await Promise.all([one(), transaction(), one(), one()])).toEqual([
+        { n: 1 },
+        [{ n: 2 }],
+        { n: 1 },
+        { n: 1 },
+      ]);
+    }
+  });
+
   it.each(['begin', 'CREATE TABLE "address"', 'insert into', 'commit', 'pg_advisory_unlock'])(
     'prepares the tables although the connection is lost at %s',
     async (statement) => {
