@@ -2,7 +2,7 @@
 import { decidedFor, personQuestionFor, questionFor } from '../../src/agent/turn/approval-question.ts';
 import type { DeliveryContext } from '../../src/delivery/context.ts';
 import { foldThinking } from '../../src/delivery/final/deliver.ts';
-import { announceAgent, endAgentCard } from '../../src/delivery/live/agent-card.ts';
+import { AgentCards } from '../../src/delivery/live/agent-card.ts';
 import type { ApprovalRecord } from '../../src/protocol/agent/approvals.ts';
 import type { AgentCard } from '../../src/protocol/delivery.ts';
 import type { DeliveryPayload } from '../../src/protocol/message.ts';
@@ -72,7 +72,10 @@ async function cardsOf(task: string, say: Say): Promise<DeliveryPayload[]> {
     ledger: { enqueue: async (_address: string, one: DeliveryPayload) => void deliveries.push(one) },
   } as unknown as DeliveryContext;
   const card: AgentCard = { agentId: 'g1', address: ADDRESS, profileId: task, task };
-  await announceAgent(context, card);
-  for (const end of ['finished', 'ended', 'stopped'] as const) await endAgentCard(context, card, end, end);
+  const cards = new AgentCards(context);
+  for (const end of ['finished', 'ended', 'stopped'] as const) {
+    await cards.announce(card);
+    await cards.end(card, end, end);
+  }
   return deliveries;
 }
