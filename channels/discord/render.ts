@@ -5,6 +5,7 @@ import type {
   List,
   ListItem,
   Nodes,
+  Paragraph,
   PhrasingContent,
   Root,
   RootContent,
@@ -63,12 +64,31 @@ function blocks(nodes: readonly RootContent[], scope: Scope): string {
   return text;
 }
 
-/** Discord cannot fold anything: details become a quote below their summary. A spoiler could not contain code. */
-function details({ summary, children }: Details, scope: Scope): string {
+/**
+ * A spoiler is all that Discord folds: it hides its text until a click, but contains no blocks. So paragraphs are spoilers below
+ * their summary in small print, one each, and anything else, such as a proof with code, is a quote, which everyone sees.
+ */
+function details({ summary, children, isOpen }: Details, scope: Scope): string {
   if (scope.depth >= MAX_DEPTH)
     return literal(children.map((child) => textBelow(child, '')).join(' '), scope);
+  const paragraphs = isOpen || scope.inner ? undefined : foldable(children);
+  if (paragraphs !== undefined) {
+    const inner = { ...scope, depth: scope.depth + 1, open: [...scope.open, '||'] };
+    const title = phrases(summary, inner).replaceAll('\n', ' ').trim();
+    const texts = paragraphs.map((one) => phrases(one.children, inner)).filter((text) => text.trim() !== '');
+    if (!scope.markup) return [title, ...texts].filter(Boolean).join('\n');
+    return [...(title === '' ? [] : [`-# ${title}`]), ...texts.map((text) => `||${text}||`)].join('\n');
+  }
   const title: RootContent[] = summary.length === 0 ? [] : [{ type: 'strong', children: summary }];
   return quote([...title, ...children], { ...scope, depth: scope.depth + 1 });
+}
+
+/** The blocks, if all are paragraphs without anything that would end a spoiler. */
+function foldable(nodes: readonly RootContent[]): Paragraph[] | undefined {
+  const folded = foldDetails(nodes);
+  const paragraphs = folded.filter((node) => node.type === 'paragraph');
+  const isWhole = paragraphs.length === folded.length && !paragraphs.some((one) => holds(one, '|'));
+  return isWhole ? paragraphs : undefined;
 }
 
 function quote(nodes: readonly RootContent[], scope: Scope): string {

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ENGLISH } from '../../src/protocol/texts/english.ts';
+import { FRAMED } from '../../src/protocol/operator/sign-in.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
 import { inEnglish, type PlainKey, type Say } from '../../src/protocol/texts/say.ts';
 import { HttpError } from './errors.ts';
@@ -60,7 +61,9 @@ const TYPES: Record<string, string> = {
   '.webmanifest': 'application/manifest+json',
 };
 
-/** Only this server's files may run, load or be called, and no site may frame the page. */
+/** No site may frame the page, unless it is opened as a network's web page does. */
+const FRAMED_BY_NONE = "frame-ancestors 'none'";
+/** Only this server's files may run, load or be called. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -71,7 +74,7 @@ const CONTENT_SECURITY_POLICY = [
   "manifest-src 'self'",
   'media-src blob:',
   "base-uri 'none'",
-  "frame-ancestors 'none'",
+  FRAMED_BY_NONE,
   "form-action 'none'",
 ].join('; ');
 
@@ -290,7 +293,7 @@ const compress = promisify(gzip);
  * Answers with the file at the request's path, or 304 when the browser has it. The page is in the language that was
  * chosen in this browser, else in the default one for readers who are not known. Throws `HttpError` 404.
  */
-export async function servePageFile(c: HttpContext, { languages }: HandlerDeps): Promise<Response> {
+export async function servePageFile(c: HttpContext, { gateway, languages }: HandlerDeps): Promise<Response> {
   const { incoming } = c.env;
   const [codes, cookieLanguage] = [languages.codes(), languageCookie(incoming)];
   const isKnown = cookieLanguage !== undefined && codes.includes(cookieLanguage);
@@ -298,9 +301,19 @@ export async function servePageFile(c: HttpContext, { languages }: HandlerDeps):
   const say = (code: string): Say => languages.say({ language: code, channel: 'http' });
   const file = findPageFile(await readPageFiles(), c.req.path, { codes, say, language });
   if (file === undefined) throw new HttpError(404, 'not_found', 'This file does not exist.');
-  const { etag } = file.headers;
-  if (etag !== undefined && c.req.header('if-none-match') === etag) return c.body(null, 304, file.headers);
-  if (!/\bgzip\b/.test(c.req.header('accept-encoding') ?? '')) return c.body(file.body, 200, file.headers);
+  const isFramed = c.req.path === '/' && c.req.query(FRAMED) !== undefined;
+  const headers = isFramed ? framedBy(file.headers, gateway.signIns.frames()) : file.headers;
+  const { etag } = headers;
+  if (etag !== undefined && c.req.header('if-none-match') === etag) return c.body(null, 304, headers);
+  if (!/\bgzip\b/.test(c.req.header('accept-encoding') ?? '')) return c.body(file.body, 200, headers);
   file.gzipped ??= compress(file.body, { level: 9 });
-  return c.body(await file.gzipped, 200, { ...file.headers, 'content-encoding': 'gzip' });
+  return c.body(await file.gzipped, 200, { ...headers, 'content-encoding': 'gzip' });
+}
+
+/** The headers of the page where these origins may frame it. Nobody is signed in there but whom the network names. */
+function framedBy(headers: PageFile['headers'], origins: readonly string[]): PageFile['headers'] {
+  const policy = headers['content-security-policy'] ?? '';
+  if (origins.length === 0) return headers;
+  const framed = policy.replace(FRAMED_BY_NONE, `frame-ancestors ${origins.join(' ')}`);
+  return { ...headers, 'content-security-policy': framed };
 }

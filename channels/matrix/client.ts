@@ -87,6 +87,8 @@ export interface MatrixTiming extends ChannelTiming {
   longPollMs: number;
   /** How long the key of a message may follow it before its room is told that it is missing. */
   keyGraceMs: number;
+  /** Most keys of encrypted rooms that are stored; the oldest make room for new ones. */
+  maxRoomKeys: number;
 }
 
 export interface Call {

@@ -4,6 +4,8 @@ import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import type { Channel, ChannelDeps } from '../../src/protocol/channel.ts';
 import type { Place } from '../../src/protocol/message.ts';
 import { channelUnavailable, ConfigError } from '../../src/protocol/errors.ts';
+import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
+import { textRef } from '../../src/protocol/texts/say.ts';
 import {
   CHANNEL_TIMING,
   type PaceSettings,
@@ -14,7 +16,7 @@ import { CLIENT, MatrixClient, type MatrixTiming, pathOf } from './client.ts';
 import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
 import { readEvents, USER_ID } from './events.ts';
 import { MAX_UPLOAD_BYTES, openFile, sendFile } from './files.ts';
-import { Encryption } from './encryption/encryption.ts';
+import { Encryption, MAX_ROOM_KEYS } from './encryption/encryption.ts';
 import { MAX_STRANGER_ROOMS, STRANGER_ROOMS_MS } from './joining.ts';
 import { questionReactions } from './question-reactions.ts';
 import { Receiving } from './receiving.ts';
@@ -34,7 +36,12 @@ export interface MatrixConfig extends ShowingSettings {
   eventsPerSecond: PaceSettings;
 }
 
-const TIMING: MatrixTiming = { ...CHANNEL_TIMING, longPollMs: 30_000, keyGraceMs: 10_000 };
+const TIMING: MatrixTiming = {
+  ...CHANNEL_TIMING,
+  longPollMs: 30_000,
+  keyGraceMs: 10_000,
+  maxRoomKeys: MAX_ROOM_KEYS,
+};
 
 /** How long others see that the bot is typing, and after how long this is renewed. */
 const TYPING_SHOWN_MS = 12_000;
@@ -51,7 +58,8 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
   const client = new MatrixClient(config.url, config.token, epochNow, monotonicMs);
   const replacements = new Replacements(client, monotonicMs);
   const { token, recoveryKey } = config;
-  const encryption = new Encryption({ ...deps, client, token, recoveryKey, monotonicMs });
+  const { maxRoomKeys } = timing;
+  const encryption = new Encryption({ ...deps, client, token, recoveryKey, monotonicMs, maxRoomKeys });
   const sending = new Sending(client, replacements, encryption, monotonicMs);
   let receiving: Receiving | undefined;
   let id: string | undefined;
@@ -97,11 +105,21 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
       const answer = await client.call('GET', pathOf(CLIENT, 'rooms', place.chatId, 'state'));
       return isAdministrator(readEvents(answer), senderId);
     },
-    health: () => {
-      const health = receiving?.health ?? { state: 'off' };
-      return health.state === 'off' ? health : (client.health ?? encryption.health ?? health);
-    },
+    health: () => healthOf(receiving, client, encryption, maxRoomKeys),
   };
+}
+
+function healthOf(
+  receiving: Receiving | undefined,
+  client: MatrixClient,
+  encryption: Encryption,
+  most: number,
+): ChannelHealth {
+  const health = receiving?.health ?? { state: 'off' };
+  if (health.state === 'off') return health;
+  const count = encryption.droppedKeys;
+  const notice = count === 0 ? undefined : textRef('health.keys_dropped', { network: 'Matrix', most, count });
+  return { ...(client.health ?? encryption.health ?? health), ...(notice && { notice }) };
 }
 
 async function showTyping(client: MatrixClient, place: Place, self: string): Promise<void> {

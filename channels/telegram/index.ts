@@ -13,7 +13,7 @@ import { openFile } from './download.ts';
 import { ElsewhereMessages, isElsewhere } from './elsewhere.ts';
 import { HiddenMessages } from './hidden-messages.ts';
 import { Introduction } from './introduction.ts';
-import { readInitData } from './mini-app.ts';
+import { framedPage, readInitData, TELEGRAM_WEB } from './mini-app.ts';
 import { POLL_TIMING, type PollTiming, Receiving } from './receiving/receiving.ts';
 import { PolledUpdates, PostedUpdates, TelegramWebhook } from './receiving/update-sources.ts';
 import { renderTelegram } from './render.ts';
@@ -55,7 +55,7 @@ export function create(
   const { whole, lostSends, elsewhere, business } = kinds;
   const sending = new Sending(bot, kinds);
   const topics = new Topics(bot, chatSettings, log);
-  const introduction = new Introduction(bot, deps, config.miniApp?.url);
+  const introduction = new Introduction(bot, deps, config.miniApp && framedPage(config.miniApp.url));
   const commandNames = new Set(['start', ...gateway.commands.map(({ name }) => name)]);
   let receiving: Receiving | undefined;
   return {
@@ -96,6 +96,7 @@ export function create(
     openThread: (chat, name) => topics.open(chat, name),
     isAdmin: ({ chatId }, senderId) => bot.isAdmin(chatId, senderId),
     readSignIn: config.miniApp && readInitData(token, timing.epochNow),
+    framedBy: config.miniApp && TELEGRAM_WEB,
     health: () => receiving?.health ?? { state: 'off' },
   };
 }

@@ -1,13 +1,23 @@
 /** Who opened the chat page inside Telegram: reads what Telegram signs for a Mini App (`initData`). */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { parseJson } from '../../src/lib/json/json.ts';
-import type { ReadSignIn } from '../../src/protocol/operator/sign-in.ts';
+import { FRAMED, type ReadSignIn } from '../../src/protocol/operator/sign-in.ts';
 import { person } from './receiving/update.ts';
 
 /** How old the data may be, in milliseconds: who gets hold of it later cannot use it. */
 export const MAX_AGE_MS = 24 * 3_600_000;
 /** How far its time may be ahead of this machine's clock, in milliseconds. */
 export const MAX_AHEAD_MS = 5 * 60_000;
+
+/** Telegram Web, all versions of which show Mini Apps in a frame. */
+export const TELEGRAM_WEB = ['https://web.telegram.org'];
+
+/** The address that the button opens: the page where Telegram Web may frame it. */
+export function framedPage(url: string): string {
+  const address = new URL(url);
+  address.searchParams.set(FRAMED, '1');
+  return address.href;
+}
 
 const signedUser = person.pick({ id: true });
 

@@ -2835,6 +2835,10 @@ export interface Api {
   'POST /v1/sign-in/app': {
     body: {
       data: string;
+      /**
+       * the page is in a frame of the network's web page
+       */
+      framed?: boolean;
     };
     answer: {
       signedIn: boolean;

@@ -6,7 +6,7 @@ import type { DeliveryContext, DeliveryDeps } from './context.ts';
 import { createOldButtons } from './final/old-buttons.ts';
 import { createOut } from './final/out.ts';
 import { PartNotes } from './final/part-notes.ts';
-import { announceAgent, endAgentCard, LiveAgentCard } from './live/agent-card.ts';
+import { AgentCards, LiveAgentCard } from './live/agent-card.ts';
 import { openReply, ShownTexts } from './live/reply.ts';
 import { OpenSurfaces } from './live/surfaces.ts';
 import { PlanCards } from './plan-card.ts';
@@ -48,6 +48,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   const context: DeliveryContext = { ...deps, clock, random, schedulerOf, notes, sentParts, counts };
   const shownTexts = new ShownTexts();
   const cards = new PlanCards();
+  const agentCards = new AgentCards(context);
   const reactions = new Reactions(channels, schedulerOf, clock, log);
   const oldButtons = createOldButtons(schedulerOf, ledger, clock, log);
   const surfaces = new OpenSurfaces(context, shownTexts);
@@ -65,9 +66,9 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
   return {
     live: {
       open,
-      announceAgent: (card) => announceAgent(context, card),
+      announceAgent: (card) => agentCards.announce(card),
       followAgent: (session, card) => new LiveAgentCard(context, session, card),
-      endAgent: (card, end, key) => endAgentCard(context, card, end, key),
+      endAgent: (card, end, key) => agentCards.end(card, end, key),
     },
     out: createOut(context, { surfaces, shownTexts, cards, oldButtons }),
     counts: () => ({ ...counts, platforms: schedulers.counts() }),

@@ -207,6 +207,8 @@ export interface Channel {
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
   /** Who opens the page inside the network's app. Present if the settings offer it there. */
   readonly readSignIn?: ReadSignIn | undefined;
+  /** Origins of the network's own web pages that show the page in a frame. Present if the settings offer it there. */
+  readonly framedBy?: readonly string[] | undefined;
   health(): ChannelHealth;
 }
 

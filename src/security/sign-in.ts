@@ -62,6 +62,7 @@ export function createSignInApi(
   return {
     ...createProxySignIn({ store, tokens, rule }),
     inApp: (asked) => signInInApp({ store, tokens, ...app }, asked),
+    frames: () => [...app.channels.values()].flatMap(({ framedBy = [] }) => framedBy),
     redeem: (code, client) => redeem('code', code, client),
     async ticket({ tokenId, proxyUser }) {
       const ticket = newSecret();

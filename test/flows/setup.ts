@@ -23,6 +23,7 @@ import {
 } from '../fakes/ollama/ollama.ts';
 import type { Failure } from '../fakes/ollama/reply.ts';
 import { lastUserText } from '../fakes/model/spoken-text.ts';
+import type { FloodLimits } from '../fakes/telegram/limits.ts';
 import { FakeTelegram, FAKE_TOKEN } from '../fakes/telegram/telegram.ts';
 
 /** The owner's token of every gateway. */
@@ -42,6 +43,8 @@ export interface FixtureOptions {
   file?: Record<string, unknown>;
   /** Creates the home instead of `file`. */
   furnish?: (home: string) => Promise<void>;
+  /** What Telegram accepts of a bot; default: everything. */
+  telegramLimits?: FloodLimits;
   /** How the fake model server behaves, and its unprompted answers. */
   model?: FakeOllamaOptions;
   /** Tools next to the built-in ones. */
@@ -121,10 +124,14 @@ export function describeGateway(name: string, options: FixtureOptions, tests: Fi
   });
 }
 
+async function startTelegram(limits: FloodLimits | undefined): Promise<FakeTelegram> {
+  return await FakeTelegram.start(limits === undefined ? {} : { limits });
+}
+
 /** Opens a gateway with its fakes; `close` ends everything it opened. */
 export async function openGatewayFixture(options: FixtureOptions = {}): Promise<GatewayFixture> {
   const { beside, embedded = false } = options;
-  const telegram = beside?.telegram ?? (await FakeTelegram.start());
+  const telegram = beside?.telegram ?? (await startTelegram(options.telegramLimits));
   const discord = beside?.discord ?? (await FakeDiscord.open());
   const ollama = beside?.ollama ?? (await startFakeOllama(options.model));
   const home = embedded ? await makeEmbeddedHome() : await mkdtemp(path.join(tmpdir(), 'parley-test-'));

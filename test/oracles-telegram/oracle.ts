@@ -13,6 +13,7 @@ import { answers } from '../corpora/answers.ts';
 import { LONG_ANSWERS } from '../corpora/long-answers.ts';
 import { commonMarkExamples, naughtyStrings } from '../corpora/published.ts';
 import { PLAIN_PIECES, TEXTS } from '../corpora/texts.ts';
+import { gatewayTexts } from './gateway-texts.ts';
 import { readHtml } from '../fakes/telegram/html.ts';
 
 /** The status of a step of the gate that could not run. */
@@ -124,6 +125,7 @@ const WHOLE: readonly string[] = [
   ...naughtyStrings().map((text) => `**${text}** and \`${text}\` and [${text}](https://example.org)`),
   ...answers(),
   ...LONG_ANSWERS.map(([, text]) => text),
+  ...(await gatewayTexts([...PLAIN_PIECES, PLAIN_PIECES.join(' '), ...naughtyStrings()])),
 ];
 
 async function main(read: Read): Promise<number> {

@@ -31,6 +31,8 @@ export async function signIn(): Promise<SignedIn> {
     const { problem, ...signedIn } = await tryToken(undefined);
     if (problem?.status !== 401) return signedIn;
     localStorage.removeItem(COOKIE_KEY);
+    // The browser has not kept the cookie of a page in a frame.
+    if (isFramed()) return askForToken(say('page.framed'));
   }
   const storedToken = sessionStorage.getItem(TOKEN_KEY) ?? localStorage.getItem(TOKEN_KEY);
   if (storedToken !== null) {
@@ -55,9 +57,10 @@ async function useLink(): Promise<string | undefined> {
   // Telegram opens a Mini App with this.
   const data = new URLSearchParams(location.hash.slice(1)).get('tgWebAppData');
   if (code === undefined && data === null) return undefined;
-  history.replaceState(null, '', location.pathname);
+  // The query says that the page may be framed.
+  history.replaceState(null, '', location.pathname + location.search);
   const headers = { ...pageHeader(), 'content-type': 'application/json' };
-  const body = data === null ? { code } : { data };
+  const body = data === null ? { code } : { data, framed: isFramed() };
   const init = { method: 'POST', headers, body: JSON.stringify(body) };
   try {
     const response = await fetch(data === null ? '/v1/sign-in' : '/v1/sign-in/app', init);
@@ -71,6 +74,11 @@ async function useLink(): Promise<string | undefined> {
   localStorage.removeItem(TOKEN_KEY);
   localStorage.setItem(COOKIE_KEY, 'yes');
   return undefined;
+}
+
+/** True if the page is shown inside another, as a network's web page does. */
+function isFramed(): boolean {
+  return window.top !== window;
 }
 
 /**

@@ -109,15 +109,18 @@ export const signInRoutes: readonly Route[] = [
     description:
       "For the page as a Mini App: `data` is what the network has signed. The rights are the person's own in their private chat with the bot, for a day, never `admin`.",
     answer: z.object({ signedIn: z.boolean(), pageKey: z.string() }),
-    body: z.strictObject({ data: z.string().min(1).max(MAX_SIGNED) }),
+    body: z.strictObject({
+      data: z.string().min(1).max(MAX_SIGNED),
+      framed: z.boolean().default(false).describe("the page is in a frame of the network's web page"),
+    }),
     async handle(c, { gateway, wrongTokens, addressOf }, read) {
       const { incoming } = c.env;
       refuseOtherPages(incoming);
-      const { data: signed } = await read();
+      const { data: signed, framed: isFramed } = await read();
       const client = incoming.headers['user-agent'] ?? '';
       const result = await gateway.signIns.inApp({ signed, client });
       if (result.kind === 'signed_in')
-        return c.json({ signedIn: true, pageKey: begin(c, result.secret, PROXY_SIGN_IN_MS) });
+        return c.json({ signedIn: true, pageKey: begin(c, result.secret, PROXY_SIGN_IN_MS, isFramed) });
       const { code, text } = result;
       if (code !== 'invalid_sign_in') throw new HttpError(403, code, text);
       throw wrongTokens.refusal(
@@ -196,17 +199,27 @@ function isPart(value: unknown): value is string {
 }
 
 /** Sets the cookie of a new session, and returns the page's part of its secret: 128 random bits each. */
-function begin(c: HttpContext, secret: string, forMs = SIGN_IN_MS): string {
+function begin(c: HttpContext, secret: string, forMs = SIGN_IN_MS, isFramed = false): string {
   const middle = Math.ceil(secret.length / 2);
-  c.header('set-cookie', sessionCookie(c.env.incoming, secret.slice(0, middle), forMs));
+  c.header('set-cookie', sessionCookie(c.env.incoming, secret.slice(0, middle), forMs, isFramed));
   return secret.slice(middle);
 }
 
-/** The `set-cookie` value that begins a session, or with '' ends it. */
-function sessionCookie(incoming: IncomingMessage, part: string, forMs = SIGN_IN_MS): string {
+/**
+ * The `set-cookie` value that begins a session, or with '' ends it. In a frame of another site the browser keeps only a cookie
+ * that is partitioned: it is sent only in frames of that site, and apart from the cookie of the page by itself.
+ */
+function sessionCookie(
+  incoming: IncomingMessage,
+  part: string,
+  forMs = SIGN_IN_MS,
+  isFramed = false,
+): string {
   const age = part === '' ? 0 : Math.floor(forMs / 1_000);
+  const common = `${nameFor(incoming)}=${part}; Path=/; Max-Age=${age}; HttpOnly`;
+  if (isFramed) return `${common}; SameSite=None; Secure; Partitioned`;
   const secure = incoming.headers.origin?.startsWith('https://') === true ? '; Secure' : '';
-  return `${nameFor(incoming)}=${part}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
+  return `${common}; SameSite=Strict${secure}`;
 }
 
 /** Gives a request of the page the authorization of its session; the cookie alone has no effect. Throws `HttpError` 403. */

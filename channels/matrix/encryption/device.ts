@@ -21,6 +21,7 @@ import { z } from 'zod';
 import type { KeyStore } from '../../../src/protocol/channel.ts';
 import { ChannelError, channelUnavailable, GatewayError } from '../../../src/protocol/errors.ts';
 import type { Log } from '../../../src/protocol/log.ts';
+import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { CLIENT, type MatrixClient, pathOf } from '../client.ts';
 import { KeyDatabase, StaleKeys } from './key-database.ts';
@@ -36,6 +37,9 @@ const KEYS_MS = 20_000;
 /** For how long a room's key counts as one of this process, in milliseconds, and for how many rooms: a week, after which the machine changes it anyway. */
 const ROTATED_MS = 7 * 24 * 3_600_000;
 const MAX_ROTATED = 5_000;
+
+/** A flush that waits for another is never given up. */
+const NEVER = new AbortController().signal;
 
 /** Who the bot is on its homeserver. */
 export interface OwnDevice {
@@ -98,6 +102,10 @@ interface DeviceParts {
   log: Log;
   /** Keys of these rooms have arrived. */
   onKeys: (roomIds: readonly string[]) => void;
+  /** Most keys of rooms that are stored. */
+  maxRoomKeys: number;
+  /** So many of them, the oldest, were removed. */
+  onDropped: (count: number) => void;
 }
 
 const Queried = z.object({ device_keys: z.record(z.string(), z.record(z.string(), z.unknown())).catch({}) });
@@ -107,7 +115,7 @@ export class Device {
   readonly #name: string;
   readonly #parts: DeviceParts;
   #opened: Promise<OpenMachine> | undefined;
-  #flushing: Promise<unknown> = Promise.resolve();
+  readonly #flushes = new KeyedLock();
   /** Rooms that have a key of this process. */
   readonly #rotated: TtlCache<true>;
 
@@ -207,19 +215,31 @@ export class Device {
         new DecryptionSettings(TrustRequirement.Untrusted),
       );
     });
+    if (toDevice.length > 0) await this.#trim();
+  }
+
+  /** Keys that are too old to be needed make room for new ones; a failure is only logged. Never throws. */
+  async #trim(): Promise<void> {
+    const { maxRoomKeys: most, log, onDropped } = this.#parts;
+    try {
+      const count = await this.use(async () => (await this.#opened)?.keys.trim(most) ?? 0);
+      if (count === 0) return;
+      log.warn({ count, most }, 'matrix_room_keys_dropped');
+      onDropped(count);
+    } catch (error) {
+      log.warn({ err: error }, 'matrix_room_keys_not_dropped');
+    }
   }
 
   /** Makes the requests that the machine wants made, one flush at a time. Throws `ChannelError`, `StoreError`. */
   async flush(machine: OlmMachine): Promise<void> {
-    const flushed = this.#flushing.then(async () => {
+    await this.#flushes.run('', NEVER, async () => {
       for (let round = 0; round < MAX_ROUNDS; round += 1) {
         const requests = await machine.outgoingRequests();
         if (requests.length === 0) return;
         for (const request of requests) await this.#request(machine, request);
       }
     });
-    this.#flushing = flushed.catch(() => undefined);
-    await flushed;
   }
 
   /**

@@ -21,6 +21,12 @@ const Visibility = z.object({ history_visibility: z.string() });
 const Members = z.object({ chunk: z.array(z.unknown()) });
 const Clear = z.object({ type: z.string(), content: z.record(z.string(), z.unknown()) });
 
+/**
+ * Keys of rooms that are stored. Apps take a new key each week, or after 100 messages, so these read about two million
+ * messages; they take about 40 MB of memory.
+ */
+export const MAX_ROOM_KEYS = 20_000;
+
 interface EncryptionParts {
   client: MatrixClient;
   keys: KeyStore;
@@ -30,6 +36,7 @@ interface EncryptionParts {
   recoveryKey?: string | undefined;
   log: Log;
   monotonicMs: () => number;
+  maxRoomKeys: number;
 }
 
 export class Encryption {
@@ -42,6 +49,8 @@ export class Encryption {
   /** There is an encrypted room, or was one before. */
   #isWanted = false;
   #counts = '';
+  /** Keys of rooms that this process has removed, because there were too many. */
+  droppedKeys = 0;
   /** What the operator should know; undefined while all is well, or nothing is encrypted. */
   health: ChannelHealth | undefined;
   /** A sync reports changes of rooms, so that they need not be read again for each message. */
@@ -188,7 +197,11 @@ export class Encryption {
   async #open(): Promise<Device> {
     const own = await this.#own();
     const { Device } = await import('./device.ts');
-    const device = new Device(own, nameOf(own), { ...this.#parts, onKeys: (rooms) => this.onKeys(rooms) });
+    const device = new Device(own, nameOf(own), {
+      ...this.#parts,
+      onKeys: (rooms) => this.onKeys(rooms),
+      onDropped: (count) => (this.droppedKeys += count),
+    });
     await device.publish();
     return device;
   }

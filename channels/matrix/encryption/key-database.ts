@@ -11,6 +11,7 @@ import { deserialize, serialize } from 'node:v8';
 import 'fake-indexeddb/auto';
 import { z } from 'zod';
 import type { KeyStore } from '../../../src/protocol/channel.ts';
+import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 
 interface Change {
   /** The database and the object store. */
@@ -41,6 +42,14 @@ type Schema = z.infer<typeof Schema>;
 
 /** The key of a database's schema; those of records begin with `[`. */
 const SCHEMA = 'schema:';
+/** Tables of the keys with which messages of rooms are read. The machine never removes one. */
+const ROOM_KEYS = /\/inbound_group_sessions\d*$/;
+
+/** A row of such a table in the store: `at` is the version of the store with which it came, by which the oldest are found. */
+const Dated = z.object({ at: z.int(), row: z.unknown() });
+
+/** What is being stored is never given up. */
+const NEVER = new AbortController().signal;
 
 /** Databases in use, by the part of their name before `::`. */
 const open = new Map<string, KeyDatabase>();
@@ -58,7 +67,9 @@ export class KeyDatabase {
   #isFilled = false;
   /** Changes from before `settle`. */
   #early: Change[] | undefined = [];
-  #tail: Promise<unknown> = Promise.resolve();
+  /** When the keys of rooms came, by their record. */
+  readonly #arrivals = new Map<string, number>();
+  readonly #lock = new KeyedLock();
   #isStale = false;
 
   private constructor(store: KeyStore, name: string) {
@@ -73,7 +84,8 @@ export class KeyDatabase {
     const filled = new KeyDatabase(store, name);
     filled.#version = version;
     open.set(filled.prefix, filled);
-    for (const [key, value] of records)
+    for (const [key, value] of records) {
+      if (isRoomKey(key)) filled.#arrivals.set(key, Dated.safeParse(deserialize(value)).data?.at ?? 0);
       if (key.startsWith(SCHEMA))
         await fillDatabase(
           filled.prefix,
@@ -81,18 +93,31 @@ export class KeyDatabase {
           Schema.parse(deserialize(value)),
           records,
         );
+    }
     filled.#isFilled = true;
     return filled;
   }
 
   /** Whether another process has written since. Throws `StoreError`. */
   async isStale(): Promise<boolean> {
-    const check = this.#tail.then(async () => {
+    return await this.#lock.run('', NEVER, async () => {
       this.#isStale ||= (await this.#store.version(this.#name)) !== this.#version;
       return this.#isStale;
     });
-    this.#tail = check.catch(() => undefined);
-    return await check;
+  }
+
+  /** Removes the oldest keys of rooms beyond `most`; returns how many. Messages that need them cannot be read any more. Throws like `write`. */
+  async trim(most: number): Promise<number> {
+    const surplus = this.#arrivals.size - most;
+    if (surplus <= 0) return 0;
+    const oldest = [...this.#arrivals].toSorted(([, a], [, b]) => a - b).slice(0, surplus);
+    const tables = Map.groupBy(oldest, ([record]) => tableOf(record) ?? '');
+    for (const [table, records] of tables) {
+      const at = table.lastIndexOf('/');
+      const keys = records.map(([record]) => (JSON.parse(record) as [string, IDBValidKey])[1]);
+      await removeRows(`${this.prefix}::${table.slice(0, at)}`, table.slice(at + 1), keys);
+    }
+    return surplus;
   }
 
   /** Nothing is stored yet. */
@@ -113,10 +138,9 @@ export class KeyDatabase {
       for (const key of records.keys())
         if (tableOf(key)?.startsWith(`${suffix}/`) === true) changes.set(key, undefined);
       changes.set(SCHEMA + suffix, serialize(schema));
-      for (const row of rows) changes.set(keyOf(row), serialize(row.value));
+      for (const row of rows) changes.set(keyOf(row), this.#valueOf(row));
     }
-    for (const change of this.#early ?? [])
-      changes.set(keyOf(change), change.value === undefined ? undefined : serialize(change.value));
+    for (const change of this.#early ?? []) changes.set(keyOf(change), this.#valueOf(change));
     this.#early = undefined;
     if (changes.size > 0) await this.#enqueue(changes);
   }
@@ -125,12 +149,7 @@ export class KeyDatabase {
   async write(changes: readonly Change[]): Promise<void> {
     if (!this.#isFilled) return;
     if (this.#early !== undefined) this.#early.push(...changes);
-    else
-      await this.#enqueue(
-        new Map(
-          changes.map((one) => [keyOf(one), one.value === undefined ? undefined : serialize(one.value)]),
-        ),
-      );
+    else await this.#enqueue(new Map(changes.map((one) => [keyOf(one), this.#valueOf(one)])));
   }
 
   /** Frees the copy, whose machine is closed or refuses to write from now on. Never throws. */
@@ -143,7 +162,7 @@ export class KeyDatabase {
   }
 
   async #enqueue(changes: ReadonlyMap<string, Uint8Array | undefined>): Promise<void> {
-    const written = this.#tail.then(async () => {
+    await this.#lock.run('', NEVER, async () => {
       if (this.#isStale) throw new StaleKeys();
       // Also after a failure: a lost answer may mean that it was written.
       this.#isStale = true;
@@ -151,8 +170,20 @@ export class KeyDatabase {
       this.#version += 1;
       this.#isStale = false;
     });
-    this.#tail = written.catch(() => undefined);
-    await written;
+  }
+
+  /** A row as it is stored; undefined for one that was removed. */
+  #valueOf(change: Change): Uint8Array | undefined {
+    const [key, { value }] = [keyOf(change), change];
+    if (!isRoomKey(key)) return value === undefined ? undefined : serialize(value);
+    if (value === undefined) {
+      this.#arrivals.delete(key);
+      return undefined;
+    }
+    // A key that is stored again is as old as before.
+    const at = this.#arrivals.get(key) ?? this.#version;
+    this.#arrivals.set(key, at);
+    return serialize({ at, row: value } satisfies z.input<typeof Dated>);
   }
 }
 
@@ -161,6 +192,31 @@ export class StaleKeys extends Error {}
 
 function keyOf({ table, key }: Pick<Change, 'table' | 'key'>): string {
   return JSON.stringify([table, key]);
+}
+
+function isRoomKey(key: string): boolean {
+  return ROOM_KEYS.test(tableOf(key) ?? '');
+}
+
+/** A row from its stored form. */
+function rowOf(key: string, value: Uint8Array): unknown {
+  const row: unknown = deserialize(value);
+  return isRoomKey(key) ? (Dated.safeParse(row).data?.row ?? row) : row;
+}
+
+/** Throws what the store throws, if it refuses the change. */
+async function removeRows(name: string, table: string, keys: readonly IDBValidKey[]): Promise<void> {
+  const database = await resultOf(indexedDB.open(name));
+  try {
+    const transaction = database.transaction(table, 'readwrite');
+    for (const key of keys) transaction.objectStore(table).delete(key);
+    await new Promise<void>((resolve, reject) => {
+      transaction.addEventListener('complete', () => resolve());
+      transaction.addEventListener('abort', () => reject(new StaleKeys()));
+    });
+  } finally {
+    database.close();
+  }
 }
 
 function tableOf(key: string): string | undefined {
@@ -184,8 +240,8 @@ async function fillDatabase(
       const [table, key] = record.startsWith('[') ? (JSON.parse(record) as [string, IDBValidKey]) : ['', ''];
       if (!table.startsWith(`${suffix}/`)) continue;
       const rows = request.transaction?.objectStore(table.slice(suffix.length + 1));
-      if (rows?.keyPath === null) rows.put(deserialize(value), key);
-      else rows?.put(deserialize(value));
+      if (rows?.keyPath === null) rows.put(rowOf(record, value), key);
+      else rows?.put(rowOf(record, value));
     }
   });
   (await resultOf(request)).close();

@@ -5,6 +5,7 @@ import type { InboundMessage, MembershipChange, SentMessage } from '../../../src
 import type { BusinessMessage } from '../business.ts';
 import { guestMessage, inlineMessage } from '../elsewhere.ts';
 import { enclosureOf, mediaOf, nameOf, quotedOf } from './content.ts';
+import { withoutBotName, withoutMention } from './bot-name.ts';
 import { markedText } from './marked-text.ts';
 import {
   GENERAL_TOPIC,
@@ -179,6 +180,7 @@ function fromInline(
   id: string,
   { from, query: content }: { from: TelegramPress['from']; query: string },
   placeholder: SentMessage,
+  bot: Reader,
 ): InboundMessage {
   const [, updateId] = id.split(':');
   return {
@@ -187,7 +189,7 @@ function fromInline(
     senderId: from.id,
     senderName: nameOf(from),
     language: from.language_code,
-    content,
+    content: withoutMention(content, [], bot),
     timestamp: 0,
     media: [],
     ...elsewhere(`inline${updateId}`, from.id, placeholder),
@@ -209,12 +211,13 @@ function fromOther(id: string, update: TelegramUpdate, bot: Reader): Inbound {
   if (press) return fromPress(id, press, bot);
   if (membership) return fromMembership(id, membership, bot);
   const { inline_query: typed, chosen_inline_result: chosen } = update;
-  if (typed) return { kind: 'inline', queryId: typed.id, message: fromInline(id, typed, inlineMessage('')) };
+  if (typed)
+    return { kind: 'inline', queryId: typed.id, message: fromInline(id, typed, inlineMessage(''), bot) };
   if (chosen) {
     const { inline_message_id: inlineId, query } = chosen;
-    if (inlineId === undefined || query.startsWith('/'))
-      return ignored('an inline result that is no question');
-    const asked = fromInline(id, chosen, inlineMessage(inlineId));
+    if (inlineId === undefined) return ignored('an inline result without a message');
+    const asked = fromInline(id, chosen, inlineMessage(inlineId), bot);
+    if (asked.content.startsWith('/')) return ignored('an inline result that is no question');
     return { kind: 'message', textLength: query.length, isCommand: false, message: asked };
   }
   if (update.stopped_message_generation) return fromDraftStop(id, update.stopped_message_generation);
@@ -358,21 +361,6 @@ function repliedTo(message: TelegramMessage): TelegramMessage['reply_to_message'
   const { reply_to_message: target, message_thread_id: thread, is_topic_message: isInTopic } = message;
   const opensTopic = isInTopic === true && target?.message_id === thread;
   return opensTopic || target?.forum_topic_created !== undefined ? undefined : target;
-}
-
-/** `/stop@this_bot` becomes `/stop`; a command for another bot keeps its name, so that it does not run here. */
-function withoutBotName(
-  text: string,
-  entities: TelegramEntity[],
-  bot: Reader,
-): { content: string; isCalled: boolean } {
-  const command = entities.find((entity) => entity.type === 'bot_command' && entity.offset === 0);
-  if (!command) return { content: text, isCalled: false };
-  const [name = '', addressee] = text.slice(0, command.length).split('@');
-  if (addressee === undefined)
-    return { content: text, isCalled: bot.commands.has(name.slice(1).toLowerCase()) };
-  if (addressee.toLowerCase() !== bot.name.toLowerCase()) return { content: text, isCalled: false };
-  return { content: name + text.slice(command.length), isCalled: true };
 }
 
 /** Named by `@username` (or a mention of the account), or replied to. */

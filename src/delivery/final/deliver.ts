@@ -127,7 +127,11 @@ async function foldedThinking({ context, payload: { ref, message }, say }: Deliv
   if (!isAnswer || message.content === '') return '';
   if ((await context.streamModes?.showsThinking(addressOf(message))) !== true) return '';
   const thinking = (await context.ledger.thinkingOf(turnId)).join('\n\n').trim();
-  if (thinking === '') return '';
+  return thinking === '' ? '' : foldThinking(thinking, say);
+}
+
+/** A thought as Markdown, folded and without any markup of its own. */
+export function foldThinking(thinking: string, say: Say): string {
   const shown = escapeMarkdown(clipEnd(thinking, MAX_FOLDED_THINKING));
   return `<details>\n<summary>${escapeMarkdown(say('thinking.folded'))}</summary>\n\n${shown}\n\n</details>\n\n`;
 }

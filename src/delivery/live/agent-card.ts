@@ -26,6 +26,11 @@ const MAX_LINE = 120;
 const MAX_TAIL = 1_000;
 /** After this many failed edits in a row the card stays as it is until the subagent ends. */
 const MAX_FAILURES = 3;
+/**
+ * Cards of one chat that are shown at once, of which each is a message. As many as a group's burst, so that an answer waits for
+ * one interval at most.
+ */
+export const MAX_CARDS = 5;
 
 /** The channel of a card; undefined where nothing can be edited: there the report alone is shown. */
 function channelOf({ channels }: DeliveryContext, { address }: AgentCard): Channel | undefined {
@@ -33,22 +38,46 @@ function channelOf({ channels }: DeliveryContext, { address }: AgentCard): Chann
   return channel?.edit === undefined ? undefined : channel;
 }
 
-/** Sends the card, once however often it is called. Throws `StoreError`. */
-export async function announceAgent(context: DeliveryContext, card: AgentCard): Promise<void> {
-  if (channelOf(context, card) === undefined) return;
-  const say = sayOf(context, card);
-  await enqueue(context, card, '', headOf(card, 'working', say), [agentStopButton(card.agentId, say)]);
+/** The cards that this node shows, bounded so that the answers of a chat do not wait for them. */
+export class AgentCards {
+  readonly #context: DeliveryContext;
+  /** Subagents with a card, by the chat: the platform counts the messages of a chat, whatever topic they are in. */
+  readonly #open = new Map<string, Set<string>>();
+
+  constructor(context: DeliveryContext) {
+    this.#context = context;
+  }
+
+  /** Sends the card, once however often it is called; none where `MAX_CARDS` are shown. Throws `StoreError`. */
+  async announce(card: AgentCard): Promise<void> {
+    if (channelOf(this.#context, card) === undefined) return;
+    const { agentId, address } = card;
+    const open = this.#open.get(chatOf(address)) ?? new Set();
+    if (open.size >= MAX_CARDS && !open.has(agentId)) {
+      this.#context.log.info({ agentId, address, most: MAX_CARDS }, 'agent_card_left_out');
+      return;
+    }
+    this.#open.set(chatOf(address), open.add(agentId));
+    const say = sayOf(this.#context, card);
+    const stop = [agentStopButton(agentId, say)];
+    await enqueue(this.#context, card, '', headOf(card, 'working', say), stop);
+  }
+
+  /** Shows how it ended, without the button; `key` tells this end from that of another attempt. Throws `StoreError`. */
+  async end(card: AgentCard, end: AgentEnd, key: string): Promise<void> {
+    if (channelOf(this.#context, card) === undefined) return;
+    const { agentId, address } = card;
+    const open = this.#open.get(chatOf(address));
+    const isOpen = open?.delete(agentId) === true;
+    if (open?.size === 0) this.#open.delete(chatOf(address));
+    if (!isOpen && (await this.#context.sentParts(agentCardRef(agentId))).length === 0) return;
+    await enqueue(this.#context, card, `:${key}`, headOf(card, end, sayOf(this.#context, card)), []);
+  }
 }
 
-/** Shows how it ended, without the button; `key` tells this end from that of another attempt. Throws `StoreError`. */
-export async function endAgentCard(
-  context: DeliveryContext,
-  card: AgentCard,
-  end: AgentEnd,
-  key: string,
-): Promise<void> {
-  if (channelOf(context, card) === undefined) return;
-  await enqueue(context, card, `:${key}`, headOf(card, end, sayOf(context, card)), []);
+function chatOf(address: AgentCard['address']): string {
+  const { channel, chatId } = parseAddress(address);
+  return `${channel}:${chatId}`;
 }
 
 async function enqueue(

@@ -80,6 +80,9 @@ export interface SignInStore {
  */
 export type ReadSignIn = (signed: string) => { userId: string } | 'forged' | 'expired';
 
+/** The query with which the page may be shown in a frame of a network's own web page. */
+export const FRAMED = 'framed';
+
 /** The result of a sign-in through a proxy, or inside the app of a network. */
 export type OthersSignInResult =
   /** `secret` is that of a new session, or of the browser's existing one if that continues. */
@@ -91,6 +94,8 @@ export type OthersSignInResult =
 export interface SignInApi {
   /** The secret of a new session for a code; undefined when the code does not work. */
   redeem(code: string, client: string): Promise<string | undefined>;
+  /** Origins of the networks' web pages that may show the page in a frame, with the query `FRAMED`. */
+  frames(): readonly string[];
   /** The header, in lower case, in which trusted proxies name the user; undefined while that is off. */
   proxyHeader(): string | undefined;
   /** Signs in the user that a trusted proxy named; `current` is the secret of the browser's session. */

@@ -56,6 +56,7 @@ it('forgets the events it has sent, the oldest first', async () => {
     token: 'x',
     log: silentLog,
     monotonicMs,
+    maxRoomKeys: 1,
   });
   const sending = new Sending(client, replacements, encryption, monotonicMs);
   const place = { channel: 'matrix', chatId: '!garden' };

@@ -62,6 +62,7 @@ export const EMPTY: Pick<
     redeemTicket: async () => undefined,
     proxyHeader: () => undefined,
     byProxy: async () => ({ kind: 'refused', code: 'unknown_user', text: 'Nobody.' }),
+    frames: () => [],
     inApp: async () => ({ kind: 'refused', code: 'invalid_sign_in', text: 'Nobody.' }),
   },
   conversations: {

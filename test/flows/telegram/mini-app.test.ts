@@ -1,22 +1,11 @@
 /** The page inside Telegram: the account behind a sign-in is the Telegram user, with that user's rights and no others. */
-import { createHmac } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
-import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
 import { pageSession } from '../page-session.ts';
 import { describeGateway, WAIT } from '../setup.ts';
+import { initData } from './init-data.ts';
 
 const URL_OF_PAGE = 'https://chat.example.org/';
 const DAY_S = 86_400;
-
-/** What Telegram hands to the page for a user, signed `agoS` seconds ago. */
-function initData(userId: string, agoS = 0): string {
-  const user = JSON.stringify({ id: Number(userId), first_name: `Person ${userId}` });
-  const fields = { auth_date: String(Math.floor(Date.now() / 1_000) - agoS), user, query_id: 'AAE' };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
-  const key = createHmac('sha256', 'WebAppData').update(FAKE_TOKEN).digest();
-  const hash = createHmac('sha256', key).update(lines.toSorted().join('\n')).digest('hex');
-  return String(new URLSearchParams({ ...fields, hash }));
-}
 
 describeGateway(
   'the page inside Telegram',
@@ -46,7 +35,7 @@ describeGateway(
 
     it('is opened by the button beside the message field', async () => {
       const { telegram } = fixture();
-      const button = { type: 'web_app', text: 'Chat page', web_app: { url: URL_OF_PAGE } };
+      const button = { type: 'web_app', text: 'Chat page', web_app: { url: `${URL_OF_PAGE}?framed=1` } };
       await vi.waitFor(() => expect(telegram.introduction.menuButton).toEqual(button), WAIT);
     });
 

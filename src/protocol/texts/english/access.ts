@@ -362,6 +362,8 @@ export const channelHealth = {
     'The {network} homeserver refused the access token: log the bot in again, set {variable} to the new token, and restart.',
   'health.keys':
     '{network}: the bot has no keys for encrypted rooms. Log the bot in again, set {variable} to the new token, and restart.',
+  'health.keys_dropped':
+    '{network}: more than {most} keys of encrypted rooms were stored, so the {count} oldest were removed; old messages that need them cannot be read any more.',
   'health.server_calls': 'The {network} homeserver ({variable}) does not answer; retrying.',
   'health.server_sync': 'The {network} homeserver did not answer a sync; retrying.',
   'health.chat_token':

@@ -71,6 +71,8 @@ export const pageFrame = {
   'page.copy': 'Copy',
   'page.copied': 'Copied',
   'page.copy.refused': 'Could not copy',
+  'page.framed':
+    'Your browser keeps no sign-in of a page inside another page. Open this one in the app on your phone or computer instead, or sign in here with a token.',
   'page.unreachable': 'The gateway cannot be reached.',
   'page.unreachable.file': 'The gateway cannot be reached, or refused the file.',
   'page.answered': 'The gateway answered with status {status}.',

@@ -22,6 +22,15 @@ describe('Markdown on Discord', () => {
       '<details>\n<summary>The proof</summary>\n\nfirst\n\n- a\n</details>\n\nafter',
       '> **The proof**\n> \n> first\n> \n> - a\n\nafter',
     ],
+    [
+      '<details>\n<summary>Thinking</summary>\n\nfirst \\|\\| *a*\n\nsecond\n</details>\n\nafter',
+      '-# Thinking\n||first \\|\\| *a*||\n||second||\n\nafter',
+    ],
+    [
+      '<details>\n<summary>Why</summary>\n\nbecause `a || b`\n</details>',
+      '> **Why**\n> \n> because `a || b`',
+    ],
+    ['<details open>\n<summary>Why</summary>\n\nbecause\n</details>', '> **Why**\n> \n> because'],
     ['> quoted\n> twice', '> quoted\n> twice'],
     ['```js\nlet a = 1;\n```', '```js\nlet a = 1;\n```'],
     ['`a` and `` b`c ``', '`a` and `` b`c ``'],
