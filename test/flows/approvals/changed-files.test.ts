@@ -31,17 +31,20 @@ function scriptTool(name: string, more: Pick<Tool<{ script: string; note?: strin
 }
 const tools = [scriptTool('run_script'), scriptTool('run_program', { uses: () => 'anything' })];
 
-describeGateway('a call that is approved with other files', { tools }, (fixture) => {
+const file = { tools: { enabled: ['write_file'] } };
+
+describeGateway('a call that is approved with other files', { file, tools }, (fixture) => {
   /** A session whose call of `one.sh` waits, next to `two.sh`; what changes its files and decides. */
   async function asked(name: string, tool = 'run_script') {
-    const session = `http:${name}`;
-    await fixture().post(name, 'hello');
+    const session = `http:${name}` as const;
+    const written = (at: string, content: string) => ({ name: 'write_file', args: { path: at, content } });
+    const files = [written('one.sh', `${name} ONE`), written('two.sh', `${name} TWO`)];
+    fixture().ollama.answer({ toolCalls: files }, { when: `prepare ${name}` });
+    await fixture().post(name, `prepare ${name}`);
     await fixture().idle(session);
     const { folder = '' } = (await fixture().store.ledger.session(session)) ?? {};
-    const put = (file: string, text: string): Promise<void> =>
-      writeFile(path.join(fixture().home, 'workspace', 'sessions', folder, file), text);
-    await put('one.sh', `${name} ONE`);
-    await put('two.sh', `${name} TWO`);
+    const put = (at: string, text: string): Promise<void> =>
+      writeFile(path.join(fixture().home, 'workspace', 'sessions', folder, at), text);
     const toolCalls = [{ name: tool, args: { script: 'one.sh', note: 'as told' } }];
     fixture().ollama.answer({ toolCalls }, { when: `run ${name}` });
     await fixture().post(name, `run ${name}`);
