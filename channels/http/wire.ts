@@ -235,12 +235,27 @@ export function wireSessionModel({ reason, tools, ...fields }: SessionModel) {
 }
 
 /** The approval with the tool call it is about, or with the plan that waits for it. */
+/** A request as its decider reads it; of a question to a person, only what they are to read of the conversation that asks. */
 export function wireApproval(record: ApprovalRecord) {
   const { id, session, turnId, toolCallId, tool, args, warning, userId, createdAt, expiresAt } = record;
+  if (record.question !== undefined) {
+    const { address, asker, text, userId: personId } = record.question;
+    const call = { toolCallId: id, tool, args: {}, files: [], warning: '', agentId: null };
+    const rest = {
+      plan: null,
+      mayAlways: false,
+      question: { asker, text },
+      userId: personId,
+      createdAt,
+      expiresAt,
+    };
+    return { id, session: address, turnId: id, ...call, ...rest };
+  }
   const { files = [], agentId = null } = record;
   const call = { toolCallId, tool, args, files, warning, agentId };
   const mayAlways = record.rule !== undefined;
-  return { id, session, turnId, ...call, plan: record.plan ?? null, mayAlways, userId, createdAt, expiresAt };
+  const rest = { plan: record.plan ?? null, mayAlways, question: null, userId, createdAt, expiresAt };
+  return { id, session, turnId, ...call, ...rest };
 }
 
 /** The rule, without the digest under which it is stored. */

@@ -2798,6 +2798,22 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'POST /v1/questions/{id}': {
+    path: {
+      id: string;
+    };
+    body:
+      | {
+          answer: string;
+        }
+      | {
+          refuse: true;
+          never?: boolean;
+        };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'GET /v1/approval-rules': {
     answer: {
       [k: string]: unknown;

@@ -72,6 +72,10 @@ async function handleSubagent(
   } catch (error) {
     // The next owner of the lane continues from the journal.
     if (error instanceof LaneAbort && error.code === 'shutdown') return { kind: 'released' };
+    await card.release();
+    // The deletion has ended the card, but an edit of this node may have come after that.
+    if ((await shared.stores.ledger.session(payload.session)) === undefined)
+      await live.endAgent(payload, 'stopped', `gone:${head.epoch}`);
     throw error;
   } finally {
     await card.release();

@@ -142,7 +142,7 @@ export interface GatewayApi {
   ): Promise<{ newest: PlanRecord | undefined; todos: Todo[] } | undefined>;
   plans: PlanApi;
   surfaces: SurfaceApi;
-  /** Approval requests that the caller may decide, oldest first. */
+  /** Approval requests that the caller may decide, oldest first, and then questions of others to them. */
   approvals(caller: Caller, options: { limit: number }): Promise<ApprovalRecord[]>;
   /** Decides an approval request; `forbidden` must look like `unknown` to clients. */
   decide(
@@ -150,6 +150,15 @@ export interface GatewayApi {
     approvalId: string,
     decision: ApprovalDecision,
     detail?: DecisionDetail,
+  ): Promise<Decided>;
+  /**
+   * Answers a question that another person has the caller asked; without an answer, refuses it, and with `never` all later
+   * ones, too. `forbidden` must look like `unknown` to clients.
+   */
+  answer(
+    caller: Caller,
+    questionId: string,
+    reply: { answer: string } | { never: boolean },
   ): Promise<Decided>;
   approvalRules(caller: Caller): Promise<ApprovalRule[]>;
   /** False when the caller may see no such rule. */

@@ -146,7 +146,7 @@ export interface DeliveryPayload {
   /** The delivery shows the current card of this plan, and no text. */
   planId?: string | undefined;
   /** The text is this one of the gateway's own, in the language of its reader, in place of the message's content. */
-  says?: 'turn.stopped' | 'turn.joined' | undefined;
+  says?: 'turn.stopped' | 'turn.joined' | 'turn.deleted' | undefined;
 }
 
 /** The delivery that removes duplicates of what `ref` shows; the same for a repeat. */

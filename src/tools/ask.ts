@@ -28,7 +28,7 @@ export function createAsk(findChat: FindChat, chatSettings: Pick<ChatSettingStor
     name: 'ask',
     description:
       'For an owner: ask another person, in their private chat with this bot, and wait for the answer, which may take ' +
-      'hours. They see who asks, and may refuse. Only for what they alone can say; to inform someone, use the tool message.',
+      'hours. They see who asks, and may refuse. A chat on the page is named by its address. Only for what they alone can say; to inform someone, use the tool message.',
     parameters,
     effect: 'idempotent',
     risk: () => 'caution',
@@ -47,10 +47,12 @@ export function createAsk(findChat: FindChat, chatSettings: Pick<ChatSettingStor
       const { other, address } = chat;
       if (other === undefined) throw notAsked('that is the person you are talking with: ask in your answer.');
       const { place, userId, label } = other;
-      if (place !== 'private' || userId === undefined || address.startsWith('http:'))
+      if (place !== 'private' || userId === undefined)
         throw notAsked(
-          'a question goes to one person, in their private chat on a network. Use the tool message.',
+          'a question goes to one person, in their private chat or their chat on the page. Use the tool message.',
         );
+      if (userId === caller.userId)
+        throw notAsked('that is the person you are talking with: ask in your answer.');
       if ((await chatSettings.chatSetting(userId, NO_QUESTIONS)) !== undefined)
         throw notAsked('this person does not want to be asked for others. Tell the user.');
       return { address, userId, label, text };

@@ -1,4 +1,5 @@
 /** Every campaign, in the order of `npm run test:campaign -- --help`. */
+import { asks } from './asks.ts';
 import type { Campaign } from './campaign.ts';
 import { embedded } from './embedded.ts';
 import { kills } from './kills.ts';
@@ -25,6 +26,7 @@ export const campaigns: readonly Campaign[] = [
   processes,
   outages,
   work,
+  asks,
   plans,
   links,
   workers,

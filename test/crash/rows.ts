@@ -173,3 +173,26 @@ export async function suspectCount(sql: postgres.Sql): Promise<number> {
     select count(*)::int as count from lane where suspect_group > 0 and tail > head`;
   return row?.count ?? 0;
 }
+
+/** Makes requests that wait as old as those that reach owners in their private chats, too; the requests of a turn keep their order. */
+export async function ageRequests(sql: postgres.Sql): Promise<void> {
+  await sql`
+    update approval set created_at = created_at - interval '20 minutes'
+    where turn_id in (
+      select turn_id from approval
+      where state = 'pending' and not detail ? 'question' and created_at > now() - interval '10 minutes')`;
+}
+
+/** What the model read as the results of calls that ask a person. */
+export async function answersRead(sql: postgres.Sql): Promise<string[]> {
+  const rows = await sql<{ content: string }[]>`
+    select payload ->> 'content' as content from context where kind = 'tool_result' and payload ->> 'toolName' = 'ask'`;
+  return rows.map(({ content }) => content);
+}
+
+/** Messages, deliveries and subagents that have not ended. */
+export async function openWork(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from lane where class in ('in', 'out', 'agent') and tail > head`;
+  return row?.count ?? 0;
+}

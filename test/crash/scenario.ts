@@ -32,6 +32,8 @@ export interface ScenarioOptions {
   sessions?: SessionCounts;
   /** Who may write to the bot in private; default: paired users. */
   dm?: 'open';
+  /** The bot has Telegram for private chats, also without sessions there. */
+  privateChats?: boolean;
   /** More environment for the gateways. */
   environment?: Record<string, string>;
   /** More of `config.json`. */
@@ -133,7 +135,10 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
     GATEWAY_TOKEN: TOKEN,
     OLLAMA_HOST: model,
     EFFECTS_URL: effects.url,
-    ...(has('telegram') && { TELEGRAM_BOT_TOKEN: FAKE_TOKEN, TELEGRAM_API_ROOT: bots }),
+    ...((has('telegram') || options.privateChats === true) && {
+      TELEGRAM_BOT_TOKEN: FAKE_TOKEN,
+      TELEGRAM_API_ROOT: bots,
+    }),
     ...(has('discord') && { DISCORD_BOT_TOKEN: DISCORD_TOKEN, DISCORD_API_ROOT: rest }),
     ...(has('slack') && { SLACK_BOT_TOKEN: SLACK_TOKEN, SLACK_APP_TOKEN, SLACK_API_ROOT: slack.apiRoot }),
     ...(has('matrix') && { MATRIX_URL: matrix.root, MATRIX_TOKEN }),

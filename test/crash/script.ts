@@ -54,7 +54,12 @@ export function messageAt(
   const rounds = (session + index) % 3 === 0 ? (tools[Math.floor(random() * tools.length)] ?? []) : [];
   const words = FEWEST_WORDS + Math.floor(random() * (MOST_WORDS - FEWEST_WORDS));
   const plan = rounds.map((round) => round.join('+')).join('/') || 'none';
-  return { session: name, index, id, text: `Question ${id} tools=${plan} words=${words} please` };
+  return { session: name, index, id, text: questionText(name, index, plan, words) };
+}
+
+/** The text of a message whose turn uses these tools, and whose answer has this many words. */
+export function questionText(session: string, index: number, tools: string, words = FEWEST_WORDS): string {
+  return `Question ${session}#${index} tools=${tools} words=${words} please`;
 }
 
 /** A question parsed from its text; undefined for any other text. */
@@ -95,7 +100,14 @@ export function questionOf(body: ChatBody): Question | undefined {
 export function scriptedAnswer(body: ChatBody): Reply {
   if (isSummary(body)) return { text: [...SUMMARY], perSecond: TOKENS_PER_SECOND };
   const question = questionOf(body);
-  if (question === undefined) return { text: `echo: ${lastUserText(body)}` };
+  if (question === undefined) {
+    const text = lastUserText(body);
+    // A subagent in the background takes long enough to be killed in.
+    return {
+      text: `echo: ${text}`,
+      ...(text.startsWith('Look after') && { perSecond: TOKENS_PER_SECOND / 5 }),
+    };
+  }
   const planned = plannedReply(body, question.id, isPlanned(question));
   if (planned !== undefined) return { ...planned, perSecond: TOKENS_PER_SECOND };
   if (isPlanned(question)) return { text: answerTokens(question), perSecond: TOKENS_PER_SECOND };
@@ -113,11 +125,26 @@ export function scriptedAnswer(body: ChatBody): Reply {
   };
 }
 
-/** A probe of this effect; `agent` is a subagent, which only repeats its task. */
-function callOf(effect: string, { id }: Question): FakeToolCall {
-  return effect === 'agent'
-    ? { name: 'spawn_agent', args: { task: `Look after ${id}` } }
-    : { name: `${effect}_probe`, args: { word: id } };
+/** A probe of this effect; `agent` is a subagent, which only repeats its task, `card` one in the background; `ask` asks a person. */
+function callOf(effect: string, { id, session }: Question): FakeToolCall {
+  switch (effect) {
+    case 'agent':
+      return { name: 'spawn_agent', args: { task: `Look after ${id}` } };
+    case 'card':
+      return { name: 'spawn_agent', args: { task: `Look after ${id} in peace`, background: true } };
+    case 'ask':
+      return {
+        name: 'ask',
+        args: { to: `telegram:${friendOf(session)}`, question: `Asked for ${id}: well?` },
+      };
+    default:
+      return { name: `${effect}_probe`, args: { word: id } };
+  }
+}
+
+/** The person on Telegram whom the questions of a session ask. */
+export function friendOf(session: string): string {
+  return String(7_200 + Number(session.slice(1)));
 }
 
 /** The ids of all questions in a request, in order. */

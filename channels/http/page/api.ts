@@ -174,6 +174,14 @@ export class Api {
     return this.#requests.json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision, ...detail });
   }
 
+  /** Answers a question of another person, or refuses it. */
+  answerQuestion(
+    id: string,
+    body: { answer: string } | { refuse: true; never?: boolean },
+  ): Promise<{ id: string; answered: boolean }> {
+    return this.#requests.json('POST', `/v1/questions/${encodeURIComponent(id)}`, body);
+  }
+
   /**
    * Runs or skips a step, pauses, resumes or stops a plan; returns a sentence about the outcome.
    * @param stepId the step that was shown when the button was pressed

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { hasScope } from '../../../src/protocol/access.ts';
 import {
   type Decided,
+  MAX_ANSWER_CHARS,
   MAX_LISTED_APPROVALS,
   MAX_REASON_CHARS,
 } from '../../../src/protocol/agent/approvals.ts';
@@ -23,13 +24,19 @@ export const decisionFields = {
 
 type Decision = z.output<z.ZodObject<typeof decisionFields>>;
 
+/** An answer to a question, or that there is none. */
+const answerFields = z.union([
+  z.strictObject({ answer: z.string().trim().min(1).max(MAX_ANSWER_CHARS) }),
+  z.strictObject({ refuse: z.literal(true), never: z.boolean().optional() }),
+]);
+
 const route = routeOf('approvals');
 
 export const approvalRoutes: readonly Route[] = [
   route('GET', '/v1/approvals', 'chat', {
     summary: 'Calls that wait for a decision',
     description:
-      'With their arguments, the files that these name, and the reason; `mayDecide` says whether this token may answer.',
+      'With their arguments, the files that these name, and the reason; `mayDecide` says whether this token may answer. What others have this token asked has a `question`, in the session that shows it.',
     answer: z.object({ approvals: z.array(approvalJson), mayDecide: z.boolean() }),
     async handle(c, deps) {
       const caller = c.get('caller');
@@ -48,6 +55,20 @@ export const approvalRoutes: readonly Route[] = [
       const result = await deps.gateway.decide(c.get('caller'), id, decision, detail);
       if (result.kind !== 'decided') throw undecided(result);
       return c.json({ id, decision: result.decision, ...(result.rule && { rule: result.rule }) });
+    },
+  }),
+  route('POST', '/v1/questions/:id', 'chat', {
+    summary: 'Answer a question of another person',
+    description:
+      'One of those that `GET /v1/approvals` lists with a `question`: `{"answer": …}`, or `{"refuse": true}`, with `"never": true` for all later ones, too. The first answer counts, any further one is 409.',
+    body: answerFields,
+    async handle(c, { gateway }, read) {
+      const id = c.req.param('id') ?? '';
+      const body = await read();
+      const reply = 'answer' in body ? { answer: body.answer } : { never: body.never === true };
+      const result = await gateway.answer(c.get('caller'), id, reply);
+      if (result.kind !== 'decided') throw undecided(result);
+      return c.json({ id, answered: 'answer' in body });
     },
   }),
   route('GET', '/v1/approval-rules', 'chat', {

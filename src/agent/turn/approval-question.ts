@@ -96,14 +96,14 @@ export function decidedFor(
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
 }
 
-/** A question to another person, as a delivery for their chat. */
+/** A question to another person, as a delivery for their chat; none over HTTP, where events and lists show it. */
 export function personQuestionFor(
   id: string,
   { question }: ApprovalSubject,
   expiresInMs: number,
   say: Say,
 ): DeliveryPayload[] {
-  if (question === undefined) return [];
+  if (question === undefined || isOverHttp(question)) return [];
   const ending = say('ask.how', { count: Math.round(expiresInMs / 60_000) });
   const buttons: DeliveryPayload['message']['buttons'] = [
     { label: say('ask.answer'), value: questionButton(id, 'answer'), style: 'confirm' },
@@ -116,7 +116,7 @@ export function personQuestionFor(
 /** The same message once it needs no answer any more, and the note about an answer that can no longer be taken back. */
 export function answeredFor(record: ApprovalRecord, say: Say): DeliveryPayload[] {
   const { id, question, state, decidedBy, byNext } = record;
-  if (question === undefined) return [];
+  if (question === undefined || isOverHttp(question)) return [];
   const isRefused = howDecided(decidedBy) === 'person' && state === 'denied';
   const outcome = state === 'approved' ? 'ask.was_answered' : isRefused ? 'ask.was_refused' : 'ask.was_over';
   const delivery = personDelivery(id, question, `*${say(outcome)}*`, [], say);
@@ -126,6 +126,11 @@ export function answeredFor(record: ApprovalRecord, say: Say): DeliveryPayload[]
   const ref = answerRef(id);
   const note = { ...parseAddress(question.address), content, media: [], buttons: [] };
   return [edited, { ref, key: `${ref}:over`, message: note }];
+}
+
+/** True for a question to whoever reads a session over HTTP, such as on the page. */
+export function isOverHttp({ address }: PersonQuestion): boolean {
+  return parseAddress(address).channel === 'http';
 }
 
 function personDelivery(

@@ -12,7 +12,7 @@ import { addressOf, type DeliveryPayload } from '../../protocol/message.ts';
 import type { EventBody } from '../../protocol/event.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
-import { answeredFor, decidedFor, personQuestionFor, questionFor } from './approval-question.ts';
+import { answeredFor, decidedFor, isOverHttp, personQuestionFor, questionFor } from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
 import { recipientOf } from '../../protocol/texts/languages.ts';
 import type { Turn } from './turn-state.ts';
@@ -50,7 +50,7 @@ export async function parkTurn(
 
 /** Parks the turn until another person answers: the question goes to their chat, in their language. */
 async function parkForPerson(
-  { stores: { lanes }, limits: { answerMs: expiresInMs }, chats: { languages } }: AgentShared,
+  { stores: { lanes }, limits: { answerMs: expiresInMs }, chats: { languages, events } }: AgentShared,
   turn: Turn,
   emitter: TurnEmitter,
   id: string,
@@ -67,6 +67,8 @@ async function parkForPerson(
     count: Math.round(expiresInMs / 60_000),
   });
   emitter.emit({ type: 'notice', code: 'person_asked', text });
+  if (question !== undefined && isOverHttp(question))
+    events.emit(question.address, { type: 'approval_needed', approvalId: id });
   turn.log.info({ approvalId: id, callKey: subject.callKey }, 'person_asked');
   return { kind: 'parked' };
 }
@@ -98,6 +100,13 @@ export async function announceDecision(shared: AgentShared, turn: Turn, emitter:
     const say = shared.chats.languages.say(recipientOf(record.question.address, record.language));
     for (const delivery of answeredFor(record, say))
       await shared.stores.ledger.enqueue(addressOf(delivery.message), delivery);
+    if (isOverHttp(record.question))
+      shared.chats.events.emit(record.question.address, {
+        type: 'approval_decided',
+        approvalId: id,
+        decision,
+        how: howDecided(decidedBy),
+      });
     return;
   }
   shared.traces.decided(approvalOutcome(decision, decidedBy));

@@ -46,7 +46,7 @@ export const payloadShape: z.ZodType<DeliveryPayload> = z.object({
     language: z.string().optional(),
   }),
   planId: z.string().optional(),
-  says: z.enum(['turn.stopped', 'turn.joined']).optional(),
+  says: z.enum(['turn.stopped', 'turn.joined', 'turn.deleted']).optional(),
   copies: z
     .array(
       z.object({

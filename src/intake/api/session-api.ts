@@ -74,8 +74,13 @@ async function deleteSession(
   files: SessionFiles,
   { key, folder }: SessionRecord,
 ): Promise<boolean> {
+  const agents = await context.store.subagents.working(key);
   await stopSession(context, key, true);
-  await untilIdle(context, key);
+  await untilIdle(
+    context,
+    key,
+    agents.map(({ agentId }) => agentId),
+  );
   const isDeleted = await context.ledger.deleteSession(key);
   if (isDeleted) context.events.emit(key, { type: 'session_deleted' });
   // What cannot be removed now is removed by the next sweep: the store has recorded the folder.
@@ -87,11 +92,15 @@ async function deleteSession(
  * Waits until the turn and subagents of a stopped session have ended: without their rows, their model calls would run
  * on. A dead node cannot end them, so the wait is bounded.
  */
-async function untilIdle({ ledger, store }: IntakeContext, key: SessionKey): Promise<void> {
+async function untilIdle(
+  { ledger, store }: IntakeContext,
+  key: SessionKey,
+  agentIds: readonly string[],
+): Promise<void> {
   const until = performance.now() + MAX_END_MS;
   while (performance.now() < until) {
-    const [queue, agents] = await Promise.all([ledger.queue(key), store.subagents.working(key)]);
-    if (!queue.busy && agents.length === 0) return;
+    const [queue, atWork] = await Promise.all([ledger.queue(key), store.subagents.atWork(agentIds)]);
+    if (!queue.busy && atWork === 0) return;
     await sleep(END_CHECK_MS);
   }
 }

@@ -116,6 +116,7 @@ export function createAnswerCommands(approvals: Approvals, chatSettings: ChatSet
     {
       name: 'answer',
       description: 'about.answer',
+      scope: 'chat',
       argument: { name: ANSWER, label: 'word.answer', description: 'argument.answer', required: true },
       personal: true,
       async run(call) {
@@ -129,6 +130,7 @@ export function createAnswerCommands(approvals: Approvals, chatSettings: ChatSet
     {
       name: 'questions',
       description: 'about.questions',
+      scope: 'chat',
       argument: ON_OR_OFF,
       personal: true,
       async run({ userId, args, say }) {

@@ -7,6 +7,7 @@ import {
   type InboundMessage,
   isAddress,
   parseAddress,
+  type SessionKey,
   userIdOf,
 } from '../../protocol/message.ts';
 import type { Ledger } from '../../protocol/store/ledger.ts';
@@ -101,13 +102,15 @@ async function anyNamed(
 }
 
 async function reached(
-  { ledger, creatorAccess, labelOf }: FindChatDeps,
+  deps: FindChatDeps,
   asked: AskedChat,
-  { address, place, name, userId }: Contact,
+  { address, place, name, userId: contactId }: Contact,
 ): Promise<FoundChat> {
+  const { ledger, creatorAccess, labelOf } = deps;
   const session = await ledger.sessionOf(address);
   if (session === asked.session) return { kind: 'found', address, session };
   const isWeb = parseAddress(address).channel === 'http';
+  const userId = isWeb ? await readerOnPage(deps, address, session) : contactId;
   if (
     place === 'private' &&
     !isWeb &&
@@ -120,6 +123,18 @@ async function reached(
       ? whereOf({ address, place, name }, labelOf)
       : textRef('surfaces.group_called', { network: networkOf(address, labelOf), name: groupName });
   return { kind: 'found', address, session, other: { label, place, userId, name } };
+}
+
+/** Who reads a session on the page: its token, while that may use it. */
+async function readerOnPage(
+  { ledger, creatorAccess }: FindChatDeps,
+  address: Address,
+  session: SessionKey,
+): Promise<string | undefined> {
+  const tokenId = (await ledger.session(session))?.ownerTokenId;
+  const userId = `token:${tokenId}`;
+  const mayRead = tokenId !== undefined && (await creatorAccess.isStillAllowed(userId, address, 'private'));
+  return mayRead ? userId : undefined;
 }
 
 /** How long a chat that has been noted is not compared with what is stored, in milliseconds, and how many such chats. */

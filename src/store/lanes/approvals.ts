@@ -106,7 +106,10 @@ async function alsoAsk(sql: Sql, id: string, question: DeliveryPayload): Promise
   return row?.asked === true;
 }
 
-/** Locks the lane before the approval, as a stop does, and as who settles the turn: whatever runs there meanwhile. */
+/**
+ * Locks the lane before the approval, as a stop does, and as who settles the turn: whatever runs there meanwhile. `target` has the owner
+ * as it is behind the lock; the statement itself sees the lane as it was before it waited.
+ */
 async function decide(
   sql: Sql,
   id: string,
@@ -123,7 +126,7 @@ async function decide(
 ): Promise<boolean> {
   const [row] = await sql<{ decided: boolean; mine: boolean | null }[]>`
     with target as (
-      select key from lane where key = (select lane from approval where id = ${id}) for update),
+      select key, owner from lane where key = (select lane from approval where id = ${id}) for update),
     decided as (
       update approval set state = ${decision}, decided_by = ${by.id}, decided_name = ${by.name}, decided_at = now(),
         reason = ${by.reason},
@@ -132,8 +135,8 @@ async function decide(
       where id = ${id} and state = 'pending' and expires_at > now() returning lane, turn_id, detail),
     ${storedRule(sql, by, decision)}
     woken as (
-      update lane set ${by.undoMs > 0 ? dueAfter(sql, by.undoMs) : dueNow(sql)} from decided left join turn on turn.id = decided.turn_id
-      where key = decided.lane and lane.owner is null and coalesce(turn.state, 'parked') = 'parked')
+      update lane set ${by.undoMs > 0 ? dueAfter(sql, by.undoMs) : dueNow(sql)} from decided join target on target.key = decided.lane left join turn on turn.id = decided.turn_id
+      where lane.key = decided.lane and target.owner is null and coalesce(turn.state, 'parked') = 'parked')
     select exists (select 1 from decided) as decided,
       (select state = ${decision} and decided_by = ${by.id} from approval where id = ${id}) as mine`;
   return row?.decided === true || (attempt > 0 && row?.mine === true);

@@ -7,6 +7,7 @@ import { summariesOf } from '../lanes/contexts.ts';
 import { dueNow } from '../lanes/lane-sql.ts';
 import { lockLane } from '../lanes/stop.ts';
 import { deleteSubagents } from '../lanes/subagents.ts';
+import { closeCards } from './close-cards.ts';
 import type { RetentionStore } from '../../protocol/operator/backup.ts';
 
 /** `Ledger.deleteSession`. */
@@ -40,6 +41,7 @@ function unusedFor(sql: Sql, days: number) {
  */
 async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boolean> {
   const lane = `in:${key}`;
+  await closeCards(sql, asSessionKey(key));
   await sql`
     update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, suspect_group = 0, ${dueNow(sql)} where key = ${lane}`;
   await deleteSubagents(sql, asSessionKey(key));

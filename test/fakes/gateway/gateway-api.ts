@@ -81,6 +81,7 @@ export class FakeGateway implements GatewayApi {
   readonly administration = fakeAdministration();
   approvalRules: GatewayApi['approvalRules'] = async () => [];
   removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;
+  answer: GatewayApi['answer'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   readonly commands = COMMANDS;
   readonly commandsFor = commandsFor;

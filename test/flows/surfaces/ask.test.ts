@@ -141,12 +141,6 @@ describeGateway('a question to another person', SETTINGS, (fixture) => {
     calls(`nobody ${chat}`, 'ask', { to: 'Zoe', question: 'x' });
     says(chat, `nobody ${chat}`);
     expect(await toolAnswer(`nobody ${chat}`)).toContain('no one called "Zoe" has written to this bot');
-    await fixture().post('desk', 'hello');
-    calls(`desk ${chat}`, 'ask', { to: 'http:desk', question: 'Where?' });
-    says(chat, `desk ${chat}`);
-    await seen(chat, '"question": "Where?"');
-    says(chat, '/approve');
-    expect(await toolAnswer(`desk ${chat}`)).toContain('in their private chat on a network');
   });
 });
 

@@ -1,5 +1,5 @@
 /** Turns that wait for a person in a room of several people: who goes ahead of them, what each reads, and how they end. */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { GROUP_WAIT_MS } from '../../../src/protocol/agent/approvals.ts';
 import { FencedError } from '../../../src/protocol/errors.ts';
 import type { LaneHead } from '../../../src/protocol/store/lanes.ts';
@@ -192,6 +192,34 @@ describeStore('a turn that waits for a person', (databases) => {
     const node = await lanes.register('another home', HOUR_MS);
     expect(only(await lanes.sweep(node, IN_ROOM))).toMatchObject({ seq: claimed.seq, crashes: 0 });
     await expect(ledger.openTurn(claimed, 'whoever', 5)).rejects.toThrow(FencedError);
+  });
+
+  it('is woken by a decision that waits for the lock of a node that lets it sleep on', async () => {
+    const { lanes, sql, node, says, place, ...store } = await askedForAda();
+    const { sql: other } = await databases.open({ beside: { ...store, lanes, sql, place } });
+    // Her own next message claims the lane: the turn is looked at, and sleeps on.
+    expect((await says('m2', ADA)).heads).toHaveLength(1);
+    const { promise: end, resolve: release } = Promise.withResolvers<void>();
+    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+    const settling = other.begin(async (tx) => {
+      await tx`select from lane where key = ${`in:${SESSION}`} for update`;
+      lock();
+      await end;
+      await tx`
+        update lane set owner = null, wake_at = now() + interval '1 hour', delay_ms = 3600000
+        where key = ${`in:${SESSION}`}`;
+    });
+    await locked;
+    const decided = lanes.decide('ada', 'approved', 'boss');
+    await vi.waitFor(async () => {
+      const waiting = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      expect(waiting.length).toBeGreaterThan(0);
+    });
+    release();
+    await settling;
+    expect(await decided).toBe(true);
+    expect(only(await lanes.sweep(node, IN_ROOM)).lane).toBe(`in:${SESSION}`);
   });
 
   it('loses no decision that is made while a node lets others pass', async () => {

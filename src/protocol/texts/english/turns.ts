@@ -10,6 +10,7 @@ export const turns = {
     'The content filter of the model server ended this answer before it started. Please ask in other words.',
   'turn.refused': 'The model refused to answer.',
   'turn.stopped': '*(stopped)*',
+  'turn.deleted': '*(over: its conversation was deleted)*',
   'turn.joined': '*(answered together with the previous message)*',
   'turn.interrupted': '*(interrupted by your next message)*',
   'turn.limit': {

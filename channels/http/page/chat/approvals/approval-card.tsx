@@ -8,6 +8,7 @@ import { nearTime, say, sayParts } from '../../texts.ts';
 import { CallArguments, visible } from './call-arguments.tsx';
 import { editableArgs, EditArguments } from './edit-arguments.tsx';
 import { dropOwnDecision, keepOwnDecision } from './own-decisions.ts';
+import { QuestionCard } from './question-card.tsx';
 
 /** The gateway refuses a longer one. */
 const MAX_REASON_CHARS = 500;
@@ -58,8 +59,19 @@ function useDecision({ api, approval: { id }, finish }: CardProps) {
   return { problem, isSending, decide };
 }
 
-/** The card of a question, with buttons for those who may decide. */
+/** The card of a request: a call to approve, or a question of another person. */
 export function ApprovalCard(props: CardProps): JSX.Element {
+  const { api, approval, finish } = props;
+  const { question } = approval;
+  return question === null ? (
+    <CallCard {...props} />
+  ) : (
+    <QuestionCard {...{ api, approval, question, finish }} />
+  );
+}
+
+/** The card of a call, with buttons for those who may decide. */
+function CallCard(props: CardProps): JSX.Element {
   const { approval, mayDecide } = props;
   const { id, tool, files, warning, expiresAt, mayAlways } = approval;
   const { problem, isSending, decide } = useDecision(props);

@@ -218,6 +218,40 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     expect(details).toEqual([{ args: { command: 'ls a', count: 3 } }]);
   });
 
+  it('of other people are questions with a field: the answer is sent, or that there is none', async () => {
+    const answers: unknown[] = [];
+    const { gateway } = fixture.api;
+    gateway.answer = async (_caller, id, reply) => {
+      answers.push([id, reply]);
+      gateway.pendingApprovals = gateway.pendingApprovals.filter((one) => one.id !== id);
+      return { kind: 'decided', decision: 'approved' };
+    };
+    const turn = await fixture.ask('hello');
+    const question = (id: string, text: string): ApprovalRecord => {
+      const { session, ...request } = pendingApproval(turn, id, '');
+      const asked = { address: session, label: 'the page', userId: 'token:admin', text, asker: 'Ann\u202ea' };
+      return { ...request, session: 'telegram:1', question: asked };
+    };
+    gateway.pendingApprovals = [question('k1', 'Tea or\n<b>coffee</b>?'), question('k2', 'And milk?')];
+    turn.emit({ type: 'approval_needed', approvalId: 'k1' });
+    const card = tab.page.getByRole('group', { name: String.raw`Question of Ann\u{202e}a` });
+    await card.first().getByText('<b>coffee</b>?').waitFor();
+    expect(await objections(tab.page)).toEqual([]);
+    await tab.screenshot('question');
+    const field = card.first().getByRole('textbox');
+    expect(await card.first().getByRole('button', { name: 'Answer' }).isDisabled()).toBe(true);
+    await field.fill(' Tea, please. ');
+    await card.first().getByRole('button', { name: 'Answer' }).click();
+    await tab.page.getByText('And milk?').waitFor();
+    await expect.poll(() => card.count(), WAIT).toBe(1);
+    await card.getByRole('button', { name: 'Never ask me' }).click();
+    await card.waitFor({ state: 'detached' });
+    expect(answers).toEqual([
+      ['k1', { answer: 'Tea, please.' }],
+      ['k2', { never: true }],
+    ]);
+  });
+
   it('can be denied, and disappear when they are decided elsewhere', async () => {
     const turn = await requestApproval('q2', 'rm a');
     await tab.page.getByRole('button', { name: 'Deny' }).click();

@@ -1,0 +1,93 @@
+/** Messages with buttons that a conversation leaves on screens: none waits or works on once it is deleted or begun anew. */
+import { expect, it, vi } from 'vitest';
+import { openStore } from '../../../src/store/open-store.ts';
+import { silentLog } from '../../database.ts';
+import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+import { ASKING_OWNERS, questionsOn } from '../surfaces/questions.ts';
+
+const SETTINGS = {
+  telegram: true,
+  file: {
+    tools: { enabled: ['spawn_agent', 'ask'] },
+    access: { telegram: { allow: FRIENDS }, owners: { telegram: ASKING_OWNERS } },
+  },
+};
+
+describeGateway('what a conversation leaves on screens', SETTINGS, (fixture) => {
+  const { screen, seen, says, owner, asked } = questionsOn(fixture);
+  const card = (chat: string) =>
+    fixture()
+      .telegram.messages(chat)
+      .find(({ text }) => text.startsWith('◆') || text.includes('(over:'));
+  /** A chat with a subagent that works on in the background. */
+  const working = async (): Promise<string> => {
+    const chat = owner();
+    const { ollama } = fixture();
+    const args = { task: `endless ${chat}`, background: true };
+    ollama.answer({ toolCalls: [{ name: 'spawn_agent', args }] }, { when: `begin ${chat}` });
+    ollama.answer({ text: 'Begun.' }, { when: `begin ${chat}` });
+    ollama.answer({ text: 'never', hold: true }, { when: `endless ${chat}` });
+    says(chat, `begin ${chat}`);
+    await seen(chat, 'Begun.');
+    await seen(chat, 'is working in the background');
+    await fixture().modelCall(`endless ${chat}`);
+    return chat;
+  };
+  const ended = (chat: string): Promise<void> =>
+    vi.waitFor(() => {
+      expect(screen(chat)).not.toContain('is working');
+      expect(card(chat)?.buttons).toEqual([]);
+    }, WAIT);
+  const remove = async (chat: string): Promise<void> => {
+    const answer = await fixture().call(`/v1/sessions/telegram:${chat}`, { method: 'DELETE' });
+    expect(answer.status).toBe(200);
+  };
+
+  it('is over when the session is deleted while its subagent works', async () => {
+    const chat = await working();
+    await remove(chat);
+    await ended(chat);
+    await fixture().idle(`telegram:${chat}`);
+    await ended(chat);
+  });
+
+  it('is over when the rows are deleted under a subagent that no one has stopped', async () => {
+    const chat = await working();
+    await fixture().store.ledger.deleteSession(`telegram:${chat}`);
+    await ended(chat);
+    for (const call of fixture().ollama.calls) call.release();
+    await fixture().idle(`telegram:${chat}`);
+    await ended(chat);
+  });
+
+  it('is over when the session is deleted while no gateway runs', async () => {
+    const chat = await working();
+    const question = await asked('Will you come?');
+    const { home, env } = fixture();
+    await fixture().restart(async () => {
+      const databaseUrl = env['DATABASE_URL'];
+      const store = await openStore({ home, databaseUrl, log: silentLog, attach: true, poolSize: 2 });
+      await store.ledger.deleteSession(`telegram:${chat}`);
+      await store.ledger.deleteSession(`telegram:${question.chat}`);
+      await store.close();
+    });
+    await ended(chat);
+    await seen(question.friend, '(over: its conversation was deleted)');
+    expect(screen(question.friend)).not.toContain('Will you come?');
+  });
+
+  it('is over with a new conversation', async () => {
+    const chat = await working();
+    says(chat, '/new');
+    await ended(chat);
+    expect(screen(chat)).toContain('was stopped');
+  });
+
+  it('is over for a person who was asked when the conversation is deleted', async () => {
+    const { chat, friend } = await asked('Are you well?');
+    await remove(chat);
+    await seen(friend, 'No answer is needed any more.');
+    says(friend, 'Yes, I am.');
+    await seen(friend, 'echo: Yes, I am.');
+  });
+});
