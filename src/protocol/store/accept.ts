@@ -42,6 +42,8 @@ export interface AcceptRequest extends Omit<TurnPayload, 'turnId' | 'edited'> {
   anyOwner?: boolean | undefined;
   /** Asks the question of this turn again instead: only `id`, sender, address and placeholder of the message count. */
   retryOf?: string | undefined;
+  /** The content of the message replaces that question's, as another version of it. */
+  reworded?: boolean | undefined;
   /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
   node?: string | undefined;
   /** Also read what the turn needs if that node can start it at once, with at most this many rows of earlier turns. */

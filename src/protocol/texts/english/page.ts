@@ -335,6 +335,9 @@ export const pagePlans = {
   'page.plan.up': 'Move step {number} up',
   'page.plan.down': 'Move step {number} down',
   'page.plan.drop': 'Drop step {number}',
+  'page.act.edit_last': 'Edit',
+  'page.act.edit_last_hint':
+    'Sending answers the new wording. The earlier one stays: switch between them with ‹ ›.',
   'page.part.is_denied': 'denied',
   'page.part.approved_own': 'You approved this',
   'page.part.denied_own': 'You denied this',
