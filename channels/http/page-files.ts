@@ -74,6 +74,10 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
 ].join('; ');
 
+/** The page records what is dictated, and asks for nothing else of a device. */
+const PERMISSIONS_POLICY =
+  'camera=(), display-capture=(), geolocation=(), microphone=(self), payment=(), usb=()';
+
 /** The address of a hashed file names its bytes. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 const ASK_EACH_TIME = 'no-cache';
@@ -214,6 +218,7 @@ function toPageFile(
     'cache-control': cacheControl,
     vary,
     'content-security-policy': policyOf(ext, content),
+    'permissions-policy': PERMISSIONS_POLICY,
     ...(cacheControl === NOT_AT_ALL ? {} : { etag: `"${hashOf(content).slice(0, 32)}"` }),
   };
   return { body: typeof content === 'string' ? Buffer.from(content) : content, headers };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../src/protocol/access.ts';
 import { FIRST_EVENT_ID } from '../../src/protocol/event.ts';
+import type { AudioApi } from '../../src/protocol/file-api.ts';
 import type { Attachment } from '../../src/protocol/media.ts';
 import { versionOf } from '../../src/protocol/agent/plan-edits.ts';
 import type { Receipt } from '../../src/protocol/receive.ts';
@@ -223,10 +224,21 @@ export function wireMessage(message: MessageRecord) {
 }
 
 /** What may be chosen for a session. */
-export function wireChoices({ profiles, models, mode, model, problem }: SessionChoices) {
+export function wireChoices(
+  { profiles, models, mode, model, problem }: SessionChoices,
+  { canTranscribe }: Pick<AudioApi, 'canTranscribe'>,
+) {
   const answers = model && { ...model, reason: model.reason ?? null, tools: model.tools ?? null };
   const listed = profiles.map((profile) => ({ ...profile, description: profile.description ?? null }));
-  return { profiles: listed, models, mode, model: answers ?? null, problem: problem ?? null };
+  return {
+    profiles: listed,
+    models,
+    mode,
+    model: answers ?? null,
+    problem: problem ?? null,
+    /** Recordings can be transcribed. */
+    transcription: canTranscribe,
+  };
 }
 
 /** Who answers in a session. */

@@ -42,7 +42,7 @@ export const conversationRoutes: readonly Route[] = [
     async handle(c, deps) {
       const say = await sayToCaller(c, deps);
       const choices = await deps.gateway.conversations.choices(c.get('caller'), c.req.query('profile'), say);
-      return c.json(wireChoices(choices));
+      return c.json(wireChoices(choices, deps.gateway.audio));
     },
   }),
   route('POST', '/v1/sessions/:key/fork', 'chat', {

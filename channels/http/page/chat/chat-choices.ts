@@ -35,6 +35,8 @@ export class ChatChoices {
   readonly #showError: (error: unknown) => void;
   /** Undefined until they are loaded. */
   readonly shown = signal<ShownChoices | undefined>(undefined);
+  /** Recordings are transcribed. */
+  readonly mayDictate = signal(false);
   /** A turn runs: the mode cannot change. */
   readonly running = signal(false);
   #key = '';
@@ -79,6 +81,7 @@ export class ChatChoices {
         session === undefined ? undefined : this.#modelOf(key),
       ]);
       if (key !== this.#key || !mayShow()) return;
+      this.mayDictate.value = choices.transcription;
       const mode = session?.mode ?? this.#beginning?.mode ?? choices.mode;
       this.shown.value = shownChoices(choices, { profile: profileId, mode, model, sessionModel });
     } catch (error) {

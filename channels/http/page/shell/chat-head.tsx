@@ -67,7 +67,7 @@ function ChatMenu({ api, list, chat, linked, acts }: ChatMenuProps): JSX.Element
   const session = list.currentSession.value;
   const isArchived = session?.archived ?? false;
   const archive = async (): Promise<void> => {
-    await list.change([key], { archived: !isArchived, pinned: false });
+    await list.archive([key], !isArchived);
     if (!isArchived) acts.newChat();
   };
   const save = (format: 'md' | 'json'): void => list.run(exportChat(api, key, chat.title.value, format));

@@ -7,8 +7,10 @@ import { CommandMenu } from '../../commands/command-menu.tsx';
 import { byId } from '../../dom.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { say } from '../../texts.ts';
+import type { ChatChoices } from '../chat-choices.ts';
 import { draftOf, keepDraft } from './drafts.ts';
 import { FileTray, Tray } from './file-tray.tsx';
+import { Dictation, Microphone } from './microphone.tsx';
 
 const MAX_HEIGHT_PX = 220;
 
@@ -23,6 +25,7 @@ export class Composer {
   readonly #api: Api;
   readonly host: ComposerHost;
   readonly tray: FileTray;
+  readonly dictation: Dictation;
   readonly text = signal('');
   /** Why the last message was not accepted. */
   readonly refusal = signal('');
@@ -44,6 +47,14 @@ export class Composer {
     this.#api = api;
     this.host = host;
     this.tray = new FileTray(api);
+    this.dictation = new Dictation(api, {
+      showError: host.showError,
+      write: (words) => {
+        const text = this.text.value;
+        this.write(text === '' || /\s$/.test(text) ? `${text}${words}` : `${text} ${words}`);
+        this.focus();
+      },
+    });
   }
 
   /** The commands of the gateway, read once. Rejects with `ApiError`. */
@@ -61,6 +72,7 @@ export class Composer {
     this.text.value = draftOf(key);
     this.refusal.value = '';
     this.tray.open(key, key.startsWith('http:'));
+    this.dictation.cancel();
   }
 
   write(text: string): void {
@@ -97,7 +109,13 @@ export class Composer {
 }
 
 /** The field with what changes the next message. */
-export function MessageField({ composer }: { composer: Composer }): JSX.Element {
+export function MessageField({
+  composer,
+  choices,
+}: {
+  composer: Composer;
+  choices: ChatChoices;
+}): JSX.Element {
   const { tray, isWritable, note, refusal } = composer;
   useEffect(() => {
     const paste = (event: ClipboardEvent): void => tray.takeFrom(event, event.clipboardData);
@@ -128,6 +146,7 @@ export function MessageField({ composer }: { composer: Composer }): JSX.Element 
       <div class="composer-box" hidden={!isWritable.value && !composer.stops.value}>
         <Attach tray={tray} />
         <Draft composer={composer} />
+        <Microphone dictation={composer.dictation} isOffered={choices.mayDictate} />
         <SendOrStop composer={composer} />
       </div>
       <p id="composer-note" class="composer-note quiet">
