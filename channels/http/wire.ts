@@ -242,8 +242,8 @@ export function wireChoices(
 }
 
 /** Who answers in a session. */
-export function wireSessionModel({ reason, tools, ...fields }: SessionModel) {
-  return { ...fields, reason: reason ?? null, tools: tools ?? null };
+export function wireSessionModel({ reason, tools, contextUse, ...fields }: SessionModel) {
+  return { ...fields, reason: reason ?? null, tools: tools ?? null, contextUse: contextUse ?? null };
 }
 
 /** The approval with the tool call it is about, or with the plan that waits for it. */

@@ -93,8 +93,16 @@ export interface ContextReset {
   at: Date;
 }
 
+/** How much of a model's context window the last answer took up, with its prompt, in tokens. */
+export interface ContextUse {
+  tokens: number;
+  window: number;
+}
+
 /** Throws only `StoreError`. */
 export interface ContextStore {
+  /** How full the context was at the last answer since `/new`; undefined without one, or while it is not known. */
+  use(session: SessionKey): Promise<ContextUse | undefined>;
   /** Those behind the messages `from`…`before` - 1 of a session, oldest first; without `before`, to the end. */
   resets(session: SessionKey, span: { from: number; before?: number | undefined }): Promise<ContextReset[]>;
   /**

@@ -201,7 +201,7 @@ export class ChatView {
         if (event.type !== 'turn_ended') return;
         byId('announcer', HTMLElement).textContent = conversation.spokenText(event.turnId);
         refresh();
-        this.#choices.refreshModel();
+        void this.#choices.refreshModel();
         this.#host.changed();
       },
     });

@@ -340,6 +340,8 @@ export const pagePlans = {
     'Sending answers the new wording. The earlier one stays: switch between them with ‹ ›.',
   'page.chats.archived_now': { one: 'Chat archived.', other: '{count} chats archived.' },
   'page.chats.unarchived_now': { one: 'Chat moved back.', other: '{count} chats moved back.' },
+  'page.composer.context_use': 'Context in use',
+  'page.composer.context': '{used} of {window} tokens',
   'page.dictate.off': 'Dictate',
   'page.dictate.recording': 'Stop recording',
   'page.dictate.transcribing': 'Transcribing…',

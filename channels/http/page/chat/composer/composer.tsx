@@ -6,13 +6,15 @@ import type { Api, CommandListing, StoredFile } from '../../api.ts';
 import { CommandMenu } from '../../commands/command-menu.tsx';
 import { byId } from '../../dom.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { say } from '../../texts.ts';
+import { number, say } from '../../texts.ts';
 import type { ChatChoices } from '../chat-choices.ts';
 import { draftOf, keepDraft } from './drafts.ts';
 import { FileTray, Tray } from './file-tray.tsx';
 import { Dictation, Microphone } from './microphone.tsx';
 
 const MAX_HEIGHT_PX = 220;
+/** From this share of the context on, the ring warns. */
+const NEARLY_FULL = 0.9;
 
 interface ComposerHost {
   send: (content: string, files: StoredFile[]) => void;
@@ -146,6 +148,7 @@ export function MessageField({
       <div class="composer-box" hidden={!isWritable.value && !composer.stops.value}>
         <Attach tray={tray} />
         <Draft composer={composer} />
+        <ContextRing use={choices.contextUse.value} />
         <Microphone dictation={composer.dictation} isOffered={choices.mayDictate} />
         <SendOrStop composer={composer} />
       </div>
@@ -153,6 +156,31 @@ export function MessageField({
         {note}
       </p>
     </form>
+  );
+}
+
+/** How full the model's context is: a ring that closes. */
+function ContextRing({ use }: { use: ChatChoices['contextUse']['value'] }): JSX.Element | null {
+  if (!use) return null;
+  const { tokens, window } = use;
+  const share = Math.min(1, tokens / window);
+  const text = say('page.composer.context', { used: number(tokens), window: number(window) });
+  return (
+    <span
+      class={`context-ring${share >= NEARLY_FULL ? ' nearly-full' : ''}`}
+      role="meter"
+      aria-label={say('page.composer.context_use')}
+      aria-valuemin={0}
+      aria-valuemax={window}
+      aria-valuenow={Math.min(tokens, window)}
+      aria-valuetext={text}
+      title={text}
+    >
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <circle cx="12" cy="12" r="9" />
+        <circle class="used" cx="12" cy="12" r="9" pathLength={100} stroke-dasharray={`${share * 100} 100`} />
+      </svg>
+    </span>
   );
 }
 

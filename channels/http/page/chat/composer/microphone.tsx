@@ -19,7 +19,7 @@ interface DictationHost {
 export class Dictation {
   readonly #api: Api;
   readonly #host: DictationHost;
-  readonly state = signal<'off' | 'recording' | 'transcribing'>('off');
+  readonly state = signal<'off' | 'starting' | 'recording' | 'transcribing'>('off');
   #recorder: MediaRecorder | undefined;
   /** Counts recordings: what one brings is for the chat in which it began. */
   #runs = 0;
@@ -44,7 +44,7 @@ export class Dictation {
   }
 
   async #record(): Promise<void> {
-    this.state.value = 'recording';
+    this.state.value = 'starting';
     const run = (this.#runs += 1);
     try {
       const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
@@ -75,6 +75,7 @@ export class Dictation {
         recorder.onstop = () => resolve(undefined);
         recorder.onerror = () => reject(new DOMException('', 'NotReadableError'));
         recorder.start();
+        this.state.value = 'recording';
       });
     } finally {
       clearTimeout(end);
@@ -94,7 +95,7 @@ export function Microphone({
   // Pages over plain HTTP have no `navigator.mediaDevices`.
   if (!isOffered.value || !('mediaDevices' in navigator) || !('MediaRecorder' in globalThis)) return null;
   const state = dictation.state.value;
-  const label = say(`page.dictate.${state}`);
+  const label = say(`page.dictate.${state === 'starting' ? 'off' : state}`);
   return (
     <button
       id="dictate"
@@ -103,7 +104,7 @@ export function Microphone({
       aria-label={label}
       title={label}
       aria-pressed={state === 'recording'}
-      disabled={state === 'transcribing'}
+      disabled={state === 'starting' || state === 'transcribing'}
       onClick={() => dictation.toggle()}
     >
       <Icon name={state === 'recording' ? 'stop' : 'microphone'} />

@@ -44,6 +44,36 @@ describePage('acting on a conversation', (tab) => {
     await shows('tell me one', 'the first', 'go on', 'echo: go on');
   });
 
+  it('shows how full the context is after an answer, and nothing before one and after /new', async () => {
+    const ring = tab.page.getByRole('meter', { name: 'Context in use' });
+    expect(await ring.count()).toBe(0);
+    await write(tab.page, 'how full is it?');
+    await shows('how full is it?', 'echo: how full is it?');
+    await ring.waitFor();
+    const key = new URL(tab.page.url()).hash.slice(1);
+    const model: unknown = await (await fixture.call(`/v1/sessions/${key}/model`)).json();
+    const { tokens, window } = (model as { contextUse: { tokens: number; window: number } }).contextUse;
+    expect(tokens).toBeGreaterThan(0);
+    expect(window).toBeGreaterThan(tokens);
+    const number = new Intl.NumberFormat('en-US');
+    await vi.waitFor(
+      async () =>
+        expect(await ring.getAttribute('title')).toBe(
+          `${number.format(tokens)} of ${number.format(window)} tokens`,
+        ),
+      WAIT,
+    );
+    await tab.screenshot('context-ring');
+    await write(tab.page, '/new');
+    await tab.page.locator('.reset-line').waitFor();
+    await tab.page.reload();
+    await tab.page.locator('.reset-line').waitFor();
+    expect(await (await fixture.call(`/v1/sessions/${key}/model`)).json()).toMatchObject({
+      contextUse: null,
+    });
+    expect(await ring.count()).toBe(0);
+  });
+
   it('marks what /undo removes, and restores it', async () => {
     await write(tab.page, 'forget me');
     await shows('forget me', 'echo: forget me');
