@@ -38,9 +38,7 @@ export class Dictation {
   /** Drops a recording that runs: another chat is opened. */
   cancel(): void {
     this.#runs += 1;
-    if (this.#recorder === undefined) return;
-    this.#recorder.ondataavailable = null;
-    this.#recorder.stop();
+    this.#recorder?.stop();
   }
 
   async #record(): Promise<void> {
@@ -50,7 +48,7 @@ export class Dictation {
       const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
       const recording = run === this.#runs ? await this.#recordingOf(stream) : undefined;
       for (const track of stream.getTracks()) track.stop();
-      if (recording === undefined) return;
+      if (recording === undefined || run !== this.#runs) return;
       this.state.value = 'transcribing';
       const text = await this.#api.transcribe(recording);
       if (run === this.#runs) this.#host.write(text);
@@ -63,17 +61,15 @@ export class Dictation {
     }
   }
 
-  /** The recording once it has ended; undefined when it was dropped. */
-  async #recordingOf(stream: MediaStream): Promise<Blob | undefined> {
+  /** The recording once it has ended. Rejects with `DOMException`. */
+  async #recordingOf(stream: MediaStream): Promise<Blob> {
     const recorder = new MediaRecorder(stream);
     this.#recorder = recorder;
     const end = setTimeout(() => recorder.stop(), MAX_RECORDING_MS);
     try {
       return await new Promise((resolve, reject) => {
-        recorder.ondataavailable = ({ data }) => resolve(data);
-        // After what was recorded, which may have been dropped.
-        recorder.onstop = () => resolve(undefined);
-        recorder.onerror = () => reject(new DOMException('', 'NotReadableError'));
+        recorder.addEventListener('dataavailable', ({ data }) => resolve(data));
+        recorder.addEventListener('error', () => reject(new DOMException('', 'NotReadableError')));
         recorder.start();
         this.state.value = 'recording';
       });

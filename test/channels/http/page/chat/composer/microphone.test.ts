@@ -1,6 +1,7 @@
 /** Dictation in a real browser with a pretended microphone: shown where it works, written into the field, bound to its chat. */
 import type { Page } from 'playwright-core';
 import { expect, it, vi } from 'vitest';
+import { MAX_RECORDING_MS } from '../../../../../../channels/http/page/chat/composer/microphone.tsx';
 import { chromiumPath } from '../../../../../runs/needs.ts';
 import { launch, openPage, signIn, WAIT } from '../../browser/browser.ts';
 import { describePageOnFakeGateway, TOKEN } from '../../browser/describe-page.ts';
@@ -48,6 +49,20 @@ describePageOnFakeGateway('the microphone', (_tab, fixture) => {
       await vi.waitFor(async () => expect(await field(page).inputValue()).toBe('milk and bread'), WAIT);
       expect(sizes).toHaveLength(1);
       await page.getByRole('button', { name: 'Dictate' }).waitFor();
+    });
+  });
+
+  it('ends a recording by itself after its longest time, and transcribes it', async () => {
+    await withMicrophone(true, async (page) => {
+      transcribe(Promise.resolve('a long story'));
+      await page.clock.install();
+      await page.getByRole('button', { name: 'Dictate' }).click();
+      const stop = page.getByRole('button', { name: 'Stop recording' });
+      await stop.waitFor();
+      await page.clock.fastForward(MAX_RECORDING_MS - 60_000);
+      expect(await stop.count()).toBe(1);
+      await page.clock.fastForward(60_000);
+      await vi.waitFor(async () => expect(await field(page).inputValue()).toBe('a long story'), WAIT);
     });
   });
 
