@@ -490,7 +490,7 @@ class Modules extends Foundations {
     }),
     responses: this.store.responses,
     hooks: this.hooks,
-    audio: { transcribe: this.media.transcribe, speak: this.speech.speak },
+    audio: { ...this.media.recordings, speak: this.speech.speak },
     chatMoved: this.followMigration,
     noteRequest: (request) => this.meters.request(request),
     health: (say) => this.health.report(say),

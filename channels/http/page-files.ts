@@ -92,6 +92,9 @@ const DIAGRAM_POLICY = [
   "form-action 'none'",
   'sandbox allow-scripts',
 ].join('; ');
+/** The page records what is dictated, and asks for nothing else of a device. */
+const PERMISSIONS_POLICY =
+  'camera=(), display-capture=(), geolocation=(), microphone=(self), payment=(), usb=()';
 
 /** The address of a hashed file names its bytes. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
@@ -236,6 +239,7 @@ function toPageFile(
     'cache-control': cacheControl,
     vary,
     'content-security-policy': policyOf(ext, content),
+    'permissions-policy': PERMISSIONS_POLICY,
     ...(cacheControl === NOT_AT_ALL ? {} : { etag: `"${hashOf(content).slice(0, 32)}"` }),
   };
   return { body: typeof content === 'string' ? Buffer.from(content) : content, headers };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../src/protocol/access.ts';
 import { FIRST_EVENT_ID } from '../../src/protocol/event.ts';
+import type { AudioApi } from '../../src/protocol/file-api.ts';
 import type { Attachment } from '../../src/protocol/media.ts';
 import { versionOf } from '../../src/protocol/agent/plan-edits.ts';
 import type { Receipt } from '../../src/protocol/receive.ts';
@@ -223,15 +224,26 @@ export function wireMessage(message: MessageRecord) {
 }
 
 /** What may be chosen for a session. */
-export function wireChoices({ profiles, models, mode, model, problem }: SessionChoices) {
+export function wireChoices(
+  { profiles, models, mode, model, problem }: SessionChoices,
+  { canTranscribe }: Pick<AudioApi, 'canTranscribe'>,
+) {
   const answers = model && { ...model, reason: model.reason ?? null, tools: model.tools ?? null };
   const listed = profiles.map((profile) => ({ ...profile, description: profile.description ?? null }));
-  return { profiles: listed, models, mode, model: answers ?? null, problem: problem ?? null };
+  return {
+    profiles: listed,
+    models,
+    mode,
+    model: answers ?? null,
+    problem: problem ?? null,
+    /** Recordings can be transcribed. */
+    transcription: canTranscribe,
+  };
 }
 
 /** Who answers in a session. */
-export function wireSessionModel({ reason, tools, ...fields }: SessionModel) {
-  return { ...fields, reason: reason ?? null, tools: tools ?? null };
+export function wireSessionModel({ reason, tools, contextUse, ...fields }: SessionModel) {
+  return { ...fields, reason: reason ?? null, tools: tools ?? null, contextUse: contextUse ?? null };
 }
 
 /** The approval with the tool call it is about, or with the plan that waits for it. */

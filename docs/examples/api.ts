@@ -2546,6 +2546,7 @@ export interface Api {
       key: string;
     };
     body: {
+      content?: string;
       model?: string;
     };
     answer: Receipt;

@@ -51,6 +51,7 @@ export async function accept(
     options: options.options,
     ...(isOwner && { isOwner }),
     retryOf: options.retryOf,
+    reworded: options.reworded,
     unlessToolsPending: options.awaitsAnswer,
     ownerTokenId: options.caller?.tokenId,
     anyOwner: options.caller?.scopes.includes('admin'),

@@ -53,7 +53,7 @@ export interface MediaModule {
   readInline: ReadInline;
   keepToolFile: KeepToolFile;
   /** For callers of the API. */
-  transcribe: AudioApi['transcribe'];
+  recordings: Pick<AudioApi, 'transcribe' | 'canTranscribe'>;
   /** Removes old files until the signal aborts. */
   startSweep(signal: AbortSignal): void;
 }
@@ -68,7 +68,7 @@ export function createMedia({ monotonicNow, ...parts }: MediaDeps): MediaModule 
     documentText: createDocumentText(context.reader, monotonicNow),
     readInline: createReadInline(context),
     keepToolFile: createKeepToolFile(context),
-    transcribe: createTranscribe(context.transcriber, fileLimitsOf(context.settings).maxFileBytes),
+    recordings: createTranscribe(context.transcriber, fileLimitsOf(context.settings).maxFileBytes),
     startSweep: (signal) => startSweep(context, signal),
   };
 }

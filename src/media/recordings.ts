@@ -13,12 +13,12 @@ import type { MediaContext } from './fetch-file.ts';
 import type { ReadFile } from './reader/reader.ts';
 import { fileLimitsOf } from './settings.ts';
 
-/** Makes `AudioApi.transcribe`. */
+/** Makes what `AudioApi` does with recordings. */
 export function createTranscribe(
   transcriber: Transcriber | undefined,
   maxFileBytes: number,
-): AudioApi['transcribe'] {
-  return async ({ name: sentName, chunks }, request, signal) => {
+): Pick<AudioApi, 'transcribe' | 'canTranscribe'> {
+  const transcribe: AudioApi['transcribe'] = async ({ name: sentName, chunks }, request, signal) => {
     if (transcriber === undefined) throw new GatewayError('not_configured', textRef('hear.not_set'));
     const name = safeFileName(sentName);
     const folder = await mkdtemp(path.join(os.tmpdir(), 'parley-recording-'));
@@ -34,6 +34,7 @@ export function createTranscribe(
       await rm(folder, { recursive: true, force: true });
     }
   };
+  return { transcribe, canTranscribe: transcriber !== undefined };
 }
 
 /** Writes the recording; returns its first bytes. Throws `GatewayError('file_too_large' | 'empty_file')`. */

@@ -83,6 +83,8 @@ interface SpeechRequest {
 
 /** Throws `GatewayError`: `not_configured` while the settings name no such server. */
 export interface AudioApi {
+  /** The settings name a server that transcribes. */
+  readonly canTranscribe: boolean;
   /**
    * What is said in a recording, which is not stored. `request` is called once it has arrived: a form may have its
    * fields after the file. Also throws `file_too_large`, `empty_file`, `unreadable_file`, what `chunks` throws, and the

@@ -63,6 +63,8 @@ export interface ReceiveOptions {
   plan?: PlanToRun | undefined;
   /** The question of this turn is asked again; the content is that of the question. */
   retryOf?: string | undefined;
+  /** The content is that question in other words. */
+  reworded?: boolean | undefined;
   options?: CallerOptions | undefined;
   /** The sender waits for the answer: refused while the session waits for its caller's tools, instead of queued. */
   awaitsAnswer?: boolean | undefined;

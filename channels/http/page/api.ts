@@ -139,6 +139,14 @@ export class Api {
     return response.blob();
   }
 
+  /** What is said in a recording. */
+  async transcribe(recording: Blob): Promise<string> {
+    const form = new FormData();
+    form.set('file', recording, 'recording');
+    const { text } = await this.#requests.form<{ text: string }>('/v1/audio/transcriptions', form);
+    return text;
+  }
+
   removeFile(key: string, file: string): Promise<{ file: string; deleted: boolean }> {
     return this.#requests.json('DELETE', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
   }

@@ -27,32 +27,33 @@ function ask(dialogOf: (answer: Answer) => JSX.Element): Promise<string | null> 
   );
 }
 
-function Confirm({
-  question,
-  word,
-  answer,
-}: {
-  question: string;
-  word: string;
-  answer: Answer;
-}): JSX.Element {
+/** Declines; and agrees, or sends the form with this id. */
+function Buttons({ answer, word, form }: { answer: Answer; word: string; form?: string }): JSX.Element {
   return (
-    <Dialog
-      id="confirm"
-      title={question}
-      close={() => answer(null)}
-      buttons={
-        <>
-          <button type="button" onClick={() => answer(null)}>
-            {say('page.cancel')}
-          </button>
-          <button type="button" class="danger" onClick={() => answer('')}>
-            {word}
-          </button>
-        </>
-      }
-    />
+    <>
+      <button type="button" onClick={() => answer(null)}>
+        {say('page.cancel')}
+      </button>
+      <button
+        type={form === undefined ? 'button' : 'submit'}
+        form={form}
+        class={form === undefined ? 'danger' : 'primary'}
+        onClick={form === undefined ? () => answer('') : undefined}
+      >
+        {word}
+      </button>
+    </>
   );
+}
+
+interface QuestionProps {
+  question: string;
+  answer: Answer;
+}
+
+function Confirm({ question, word, answer }: QuestionProps & { word: string }): JSX.Element {
+  const buttons = <Buttons answer={answer} word={word} />;
+  return <Dialog id="confirm" title={question} close={() => answer(null)} buttons={buttons} />;
 }
 
 function AskText({
@@ -60,29 +61,11 @@ function AskText({
   text,
   most,
   answer,
-}: {
-  question: string;
-  text: string;
-  most: number;
-  answer: Answer;
-}): JSX.Element {
+}: QuestionProps & { text: string; most: number }): JSX.Element {
   const [value, setValue] = useState(text);
+  const buttons = <Buttons answer={answer} word={say('page.save')} form="ask-form" />;
   return (
-    <Dialog
-      id="ask"
-      title={question}
-      close={() => answer(null)}
-      buttons={
-        <>
-          <button type="button" onClick={() => answer(null)}>
-            {say('page.cancel')}
-          </button>
-          <button type="submit" form="ask-form" class="primary">
-            {say('page.save')}
-          </button>
-        </>
-      }
-    >
+    <Dialog id="ask" title={question} close={() => answer(null)} buttons={buttons}>
       <form
         id="ask-form"
         onSubmit={(event) => {

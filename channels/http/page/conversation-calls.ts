@@ -22,9 +22,10 @@ export class ConversationCalls {
     });
   }
 
-  /** Asks the last question again, or takes it back with its answers. */
-  again(key: string, action: 'retry' | 'undo'): Promise<{ turnId: string; note?: string }> {
-    return this.#requests.json('POST', `${pathOf(key)}/${action}`, {}, { 'idempotency-key': randomId() });
+  /** Asks the last question again, in other words if `content` is given. */
+  again(key: string, content?: string): Promise<{ turnId: string; note?: string }> {
+    const body = content === undefined ? {} : { content };
+    return this.#requests.json('POST', `${pathOf(key)}/retry`, body, { 'idempotency-key': randomId() });
   }
 
   /** Lets the model read the answer of this turn instead of the others to its question. */

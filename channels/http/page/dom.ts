@@ -38,12 +38,6 @@ export function icon(path: string) {
   return svg;
 }
 
-/** The last line of a dialog: the button that closes it. */
-export function closeLine(close: () => void) {
-  const button = h('button', { type: 'button', onclick: close }, say('page.close'));
-  return h('div', { class: 'confirm-buttons' }, button);
-}
-
 /** A button that copies a text and confirms it. */
 export function copyButton(text: () => string, label: string) {
   const button = h('button', { type: 'button', class: 'copy', 'aria-label': label }, say('page.copy'));

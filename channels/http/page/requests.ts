@@ -167,6 +167,18 @@ export class Requests {
     return response.json();
   }
 
+  /** Posts a form. */
+  async form<Answer>(path: string, body: FormData): Promise<Answer> {
+    const response = await reach(path, {
+      method: 'POST',
+      headers: this.#authorization,
+      cache: 'no-store',
+      body,
+    });
+    if (response.ok) return response.json();
+    throw await errorOf(response);
+  }
+
   async send(
     method: string,
     path: string,

@@ -42,7 +42,7 @@ export const conversationRoutes: readonly Route[] = [
     async handle(c, deps) {
       const say = await sayToCaller(c, deps);
       const choices = await deps.gateway.conversations.choices(c.get('caller'), c.req.query('profile'), say);
-      return c.json(wireChoices(choices));
+      return c.json(wireChoices(choices, deps.gateway.audio));
     },
   }),
   route('POST', '/v1/sessions/:key/fork', 'chat', {
@@ -121,8 +121,11 @@ export const conversationRoutes: readonly Route[] = [
   }),
   route('POST', '/v1/sessions/:key/retry', 'chat', {
     summary: 'Answer the last question again',
-    description: 'By another `model` if one is named; the earlier answer stays to choose from.',
+    description:
+      'By another `model` if one is named, and in other words if `content` is given; the earlier version stays to choose from.',
     body: z.strictObject({
+      /** The question in other words; its files stay. */
+      content: z.string().optional(),
       /** As in chat completions, for this answer only. */
       model: z.string().min(1).optional(),
     }),
@@ -132,10 +135,11 @@ export const conversationRoutes: readonly Route[] = [
       const { incoming } = c.env;
       const caller = c.get('caller');
       const id = postableId(c.req.param('key') ?? '');
-      const { model } = await read();
+      const { model, content: text } = await read();
       const question = await deps.gateway.conversations.lastQuestion(caller, `http:${id}`);
       if (question === undefined) throw noSession(`http:${id}`);
-      const { content, turnId: retryOf } = question;
+      const { turnId: retryOf } = question;
+      const content = text === undefined ? question.content : cleanText(text);
       const choice =
         model === undefined
           ? {}
@@ -145,7 +149,10 @@ export const conversationRoutes: readonly Route[] = [
         media: [],
         language: wantedLanguages(incoming),
       });
-      return c.json(await accept(deps, message, { caller, retryOf, ...choice }), 202);
+      return c.json(
+        await accept(deps, message, { caller, retryOf, reworded: text !== undefined, ...choice }),
+        202,
+      );
     },
   }),
   route('POST', '/v1/sessions/:key/undo', 'chat', {

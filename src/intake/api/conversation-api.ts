@@ -49,7 +49,9 @@ export function createConversationApi(
     },
     async model(caller, key) {
       const session = await visible(caller, key);
-      return session && (await sessionModel(context, session));
+      if (!session) return undefined;
+      const [model, contextUse] = await Promise.all([sessionModel(context, session), contexts.use(key)]);
+      return { ...model, contextUse };
     },
     choices: (caller, profileId, say) => sessionChoices(context, caller, profileId, say),
     checkChoice: (caller, choice) => checkedChoice(context, caller, choice),

@@ -5,7 +5,7 @@ import type { WhoAnswers } from '../agent/provider.ts';
 import type { Question, QueueMode, SessionChoice, SessionRecord } from '../store/records.ts';
 import type { ExecutionMode } from '../agent/plan.ts';
 import type { Say } from '../texts/say.ts';
-import type { ContextReset } from '../store/accept.ts';
+import type { ContextReset, ContextUse } from '../store/accept.ts';
 
 /** The model configured for a session, and the one that answers. */
 export interface SessionModel extends WhoAnswers {
@@ -13,6 +13,8 @@ export interface SessionModel extends WhoAnswers {
   /** Where it was set: the session, a binding of its chat, its profile, or the gateway for everyone. */
   from: 'session' | 'binding' | 'profile' | 'gateway';
   profileId: string;
+  /** Undefined before the first answer since `/new`. */
+  contextUse?: ContextUse | undefined;
 }
 
 /** What a caller may choose for a session, and the defaults. */

@@ -42,6 +42,8 @@ export interface AcceptRequest extends Omit<TurnPayload, 'turnId' | 'edited'> {
   anyOwner?: boolean | undefined;
   /** Asks the question of this turn again instead: only `id`, sender, address and placeholder of the message count. */
   retryOf?: string | undefined;
+  /** The content of the message replaces that question's, as another version of it. */
+  reworded?: boolean | undefined;
   /** Claim the lane for this node when it is free; undefined = leave it to the sweep. */
   node?: string | undefined;
   /** Also read what the turn needs if that node can start it at once, with at most this many rows of earlier turns. */
@@ -91,8 +93,16 @@ export interface ContextReset {
   at: Date;
 }
 
+/** How much of a model's context window the last answer took up, with its prompt, in tokens. */
+export interface ContextUse {
+  tokens: number;
+  window: number;
+}
+
 /** Throws only `StoreError`. */
 export interface ContextStore {
+  /** How full the context was at the last answer since `/new`; undefined without one, or while it is not known. */
+  use(session: SessionKey): Promise<ContextUse | undefined>;
   /** Those behind the messages `from`…`before` - 1 of a session, oldest first; without `before`, to the end. */
   resets(session: SessionKey, span: { from: number; before?: number | undefined }): Promise<ContextReset[]>;
   /**

@@ -305,6 +305,8 @@ export interface SentPrompt {
   /** Messages between the system prompt and the kept ones. */
   omitted: number;
   tools: { name: string; tokens: number }[];
+  /** The tokens that the prompt and its answer could take up; absent in traces of earlier versions. */
+  contextWindow?: number | undefined;
 }
 
 /** Replaces secrets in a text. Never throws. */
@@ -318,7 +320,7 @@ export function sentPrompt(
   { iteration, request }: { iteration: number; request: ChatRequest },
   redact: Redact,
 ): SentPrompt {
-  const { model, messages, tools = [] } = request;
+  const { model, messages, tools = [], contextWindow } = request;
   const system = messages[0]?.role === 'system' ? messages.slice(0, 1) : [];
   const others = messages.slice(system.length);
   const newest = others.slice(-MAX_PROMPT_MESSAGES);
@@ -331,6 +333,7 @@ export function sentPrompt(
     ],
     omitted: others.length - newest.length,
     tools: sentTools(tools),
+    contextWindow,
   };
 }
 

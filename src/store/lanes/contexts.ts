@@ -2,6 +2,7 @@
 import type {
   ContextReset,
   ContextStore,
+  ContextUse,
   SummaryRange,
   UnsummarizedRow,
 } from '../../protocol/store/accept.ts';
@@ -69,9 +70,25 @@ export function unpacked({ seqs, turnIds, iterations, entries, tokens }: PackedR
   return rows;
 }
 
+/** By the newest turn that the model reads, whose journal has the usage and whose trace has the window. */
+async function contextUse(sql: Sql, session: string): Promise<ContextUse | undefined> {
+  const [row] = await sql<{ tokens: number | null; window: number | null }[]>`
+    with t as (
+      select id from turn where session = ${session} and state = 'done' and not left_out
+        and lane_seq > (select fresh_seq from session where key = ${session}) order by lane_seq desc limit 1)
+    select (select (payload -> 'usage' ->> 'promptTokens')::int + (payload -> 'usage' ->> 'completionTokens')::int
+        from context where turn_id = t.id and kind = 'assistant' and iteration < ${STEP_ITERATIONS}
+        order by seq desc limit 1) as tokens,
+      (select (attempts -> -1 -> 'prompt' ->> 'contextWindow')::int from turn_trace where turn_id = t.id) as window
+    from t`;
+  const { tokens, window } = row ?? {};
+  return typeof tokens === 'number' && typeof window === 'number' ? { tokens, window } : undefined;
+}
+
 /** The `ContextStore` over a database. */
 export function createContexts(database: Database): ContextStore {
   return {
+    use: (session) => database.run((sql) => contextUse(sql, cleanText(session))),
     resets: (session, span) => database.run((sql) => resets(sql, cleanText(session), span)),
     unsummarized: (session, limit) => database.run((sql) => unsummarized(sql, cleanText(session), limit)),
     summarize: (session, range) => database.run((sql) => summarize(sql, session, range)),

@@ -25,8 +25,13 @@ type SessionRow = typeof session.$inferSelect;
 const triesOfMessage = {
   leftOut: turn.leftOut,
   first: sql<string>`coalesce(${turn.retryOf}, ${turn.id})`,
-  // The model reads a question as long as it reads one of its answers.
-  othersRead: sql<boolean>`exists (select from turn other where other.retry_of = ${turn.id} and not other.left_out)`,
+  // The model reads a question as long as it reads one of its answers: those before the question was asked in other words.
+  othersRead: sql<boolean>`exists (
+    select from turn other where other.retry_of = coalesce(${turn.retryOf}, ${turn.id}) and other.lane_seq > ${turn.laneSeq}
+      and not other.left_out and not exists (
+        select from turn again join message asked on asked.session = again.session and asked.turn_id = again.id
+        where again.retry_of = other.retry_of and asked.role <> 'assistant'
+          and again.lane_seq > ${turn.laneSeq} and again.lane_seq <= other.lane_seq))`,
   nth: sql<number>`(select count(*)::int from turn other
     where (other.retry_of = coalesce(${turn.retryOf}, ${turn.id}) or other.id = coalesce(${turn.retryOf}, ${turn.id}))
       and other.lane_seq <= ${turn.laneSeq})`,
@@ -54,7 +59,7 @@ function withMarks(record: MessageRecord, marks: Marks | null): MessageRecord {
     ...record,
     leftOut: leftOut === true && (isAnswer || !othersRead) ? true : undefined,
     model: isAnswer ? (model ?? undefined) : undefined,
-    tries: isAnswer && count > 1 ? { of, nth, count } : undefined,
+    tries: count > 1 && (isAnswer || nth > 1) ? { of, nth, count } : undefined,
   };
 }
 

@@ -44,13 +44,19 @@ interface FoundTurn extends Question {
 async function newestTurn(sql: Sql, session: string, fits: Fragment): Promise<FoundTurn | undefined> {
   const [row] = await sql<FoundTurn[]>`
     select t.id as "turnId", coalesce(t.retry_of, t.id) as first, m.content
-    from turn t join lateral (
-      select content from message m
-      where m.session = t.session and m.turn_id in (t.id, t.retry_of) ${fits} order by m.seq limit 1) m on true
+    from turn t join lateral (${questionOf(sql, fits)}) m on true
     where t.session = ${session} and t.state = 'done' and not t.left_out and t.reason is distinct from 'joined'
       and t.lane_seq > (select fresh_seq from session where key = ${session})
     order by t.lane_seq desc limit 1`;
   return row;
+}
+
+/** The first message of the turn `t`: the question in the wording that it answers, unless it has none. */
+function questionOf(sql: Sql, fits: Fragment): Fragment {
+  return sql`
+      select m.content from message m join turn o on o.id = m.turn_id
+      where m.session = t.session and (o.id in (t.id, t.retry_of) or o.retry_of = t.retry_of) and o.lane_seq <= t.lane_seq
+        ${fits} order by m.role = 'assistant', o.lane_seq desc, m.seq limit 1`;
 }
 
 /** Locks the lane; returns the reason if nothing can be changed now. */
@@ -112,8 +118,7 @@ async function choose(sql: Sql, session: string, turnId: string): Promise<Questi
   const [question] = await sql<{ first: string; content: string | null; forgotten: boolean }[]>`
     select coalesce(t.retry_of, t.id) as first,
       t.lane_seq <= (select fresh_seq from session where key = ${session}) as forgotten, (
-      select content from message m where m.session = ${session} and m.turn_id in (t.id, t.retry_of)
-      order by m.seq limit 1) as content
+      ${questionOf(sql, sql``)}) as content
     from turn t where t.id = ${turnId} and t.session = ${session} and t.reason is distinct from 'joined'`;
   if (question === undefined || question.forgotten) return 'nothing';
   if (await isSummarized(sql, session, question.first)) return 'summarized';
@@ -148,7 +153,7 @@ interface OriginalTurn {
 async function retry(
   sql: Sql,
   call: AcceptCall,
-  { retryOf, message, model, isOwner }: AcceptRequest & { retryOf: string },
+  { retryOf, message, model, isOwner, reworded }: AcceptRequest & { retryOf: string },
   attempt: number,
 ): Promise<AcceptResult> {
   const original = await originalTurn(sql, cleanText(retryOf));
@@ -159,13 +164,20 @@ async function retry(
   const repeat = {
     ...call,
     retryOf: original.first,
-    shown: 0,
+    // A question in other words is a message of its own.
+    shown: reworded === true ? 1 : 0,
     payload: {
       ...old,
       turnId: call.turnId,
       ...(model !== undefined && { model }),
       isOwner,
-      message: { ...old?.message, id, timestamp, placeholder },
+      message: {
+        ...old?.message,
+        ...(reworded === true && { content: message.content }),
+        id,
+        timestamp,
+        placeholder,
+      },
     },
   };
   const duplicate = await acceptedBefore(sql, repeat, attempt);
@@ -179,7 +191,11 @@ async function retry(
   if (row === undefined) return { kind: 'not_retried', reason: 'busy' };
   const { opened: _none, ...inserted } = row;
   const into = { session: original.session, laneSeq: row.laneSeq, turnId: call.turnId };
-  await copyQuestion(sql, cleanText(retryOf), into, effects);
+  const text = reworded === true ? cleanText(message.content) : undefined;
+  const hasFiles = (old?.message.media.length ?? 0) > 0;
+  // What the model reads of files is made anew by the turn, which knows nothing of the note then.
+  const isMadeAnew = text !== undefined && (hasFiles || effects.length === 0);
+  await copyQuestion(sql, cleanText(retryOf), into, { effects, text, isMadeAnew });
   const heads = await settleHeads(sql, row.heads, call.node ?? '', call.turnId);
   return {
     kind: 'accepted',
@@ -229,25 +245,30 @@ async function effectsOf(sql: Sql, first: string): Promise<string[]> {
 }
 
 /**
- * Begins the journal of the new turn with the messages of the earlier one. The model reads that it has answered before,
- * and which tools were called.
+ * Begins the journal of the new turn with the messages of the earlier one, the first in other words if `text` is given. The
+ * model reads that it has answered before, and which tools were called. `isMadeAnew`: without the first, which the turn makes.
  */
 async function copyQuestion(
   sql: Sql,
   from: string,
   into: { session: string; laneSeq: number; turnId: string },
-  effects: readonly string[],
+  {
+    effects,
+    text,
+    isMadeAnew,
+  }: { effects: readonly string[]; text: string | undefined; isMadeAnew: boolean },
 ): Promise<void> {
   const note = effects.length === 0 ? '' : noteOf(effects);
   await sql`
     insert into context (session, lane_seq, turn_id, iteration, kind, part, payload, tokens)
     select ${into.session}, ${into.laneSeq}, ${into.turnId}, 0, 'user', c.part,
       case when c.part = 0 and ${note} <> '' then c.payload || jsonb_build_object(
-        'content', split_part(c.payload ->> 'content', ${NOTE}, 1) || ${note},
-        'typed', coalesce(c.payload ->> 'typed', c.payload ->> 'content')) else c.payload end,
+        'content', coalesce(${text ?? null}::text, split_part(c.payload ->> 'content', ${NOTE}, 1)) || ${note},
+        'typed', coalesce(${text ?? null}::text, c.payload ->> 'typed', c.payload ->> 'content')) else c.payload end,
       c.tokens + case when c.part = 0 then ${estimateTokens(note)}::int else 0 end
     from context c
     where c.turn_id = ${from} and c.kind = 'user' and c.iteration < ${STEP_ITERATIONS}
+      and (not ${isMadeAnew} or c.payload ? 'laneSeq')
     order by c.seq`;
 }
 

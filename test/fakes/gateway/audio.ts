@@ -38,5 +38,5 @@ export function speechBy(urls: { transcription?: string; speech?: string }): Aud
   const transcriber = hears
     ? createTranscriber({ settings: hears, apiKey: undefined, log: silentLog })
     : undefined;
-  return { transcribe: createTranscribe(transcriber, maxFileBytes), speak };
+  return { ...createTranscribe(transcriber, maxFileBytes), speak };
 }

@@ -74,6 +74,57 @@ describeGateway(
       expect((await nextReads('riddle', 'at last')).slice(0, 2)).toEqual(['a riddle', 'the second']);
     });
 
+    it('answers the last question in other words, and the model and people read the chosen version', async () => {
+      const first = await ask('words', 'what is tea');
+      const again = await act('words', 'retry', { content: 'what is coffee' });
+      const { turnId, seq }: { turnId: string; seq: number } = await again.json();
+      expect([again.status, seq]).toEqual([202, 3]);
+      await fixture().idle('http:words');
+      expect(await shown('words')).toEqual([
+        '-what is tea',
+        '-echo: what is tea 1/2',
+        'what is coffee 2/2',
+        'echo: what is coffee 2/2',
+      ]);
+      expect(await nextReads('words', 'go on')).toEqual(['what is coffee', 'echo: what is coffee', 'go on']);
+      await act('words', `turns/${first}/choose`);
+      expect((await shown('words')).slice(0, 4)).toEqual([
+        'what is tea',
+        'echo: what is tea 1/2',
+        '-what is coffee 2/2',
+        '-echo: what is coffee 2/2',
+      ]);
+      expect((await nextReads('words', 'and on')).slice(0, 2)).toEqual(['what is tea', 'echo: what is tea']);
+      await act('words', `turns/${turnId}/choose`);
+      expect((await nextReads('words', 'at last'))[0]).toBe('what is coffee');
+    });
+
+    it('repeats the newest wording, of which all answers are versions, and undoes them together', async () => {
+      await ask('again', 'one');
+      await act('again', 'retry', { content: 'two' });
+      await fixture().idle('http:again');
+      fixture().ollama.answer('another two', { when: 'two' });
+      await act('again', 'retry');
+      await fixture().idle('http:again');
+      const all = ['one', 'echo: one 1/3', 'two 2/3', 'echo: two 2/3', 'another two 3/3'];
+      expect(await shown('again')).toEqual([`-${all[0]}`, `-${all[1]}`, all[2], `-${all[3]}`, all[4]]);
+      expect(await (await act('again', 'undo')).json()).toMatchObject({ content: 'two' });
+      expect(await shown('again')).toEqual(all.map((text) => `-${text}`));
+      expect(await nextReads('again', 'fresh')).toEqual(['fresh']);
+    });
+
+    it('refuses other words that are empty, and a version while an answer is being written', async () => {
+      await ask('refused', 'one');
+      expect((await act('refused', 'retry', { content: '  ' })).status).toBe(400);
+      fixture().ollama.answer({ text: 'slow', hold: true }, { when: 'slowly' });
+      await fixture().post('refused', 'slowly');
+      await fixture().modelCall('slowly');
+      expect((await act('refused', 'retry', { content: 'two' })).status).toBe(409);
+      await act('refused', 'stop');
+      await fixture().idle('http:refused');
+      expect((await shown('refused')).slice(0, 2)).toEqual(['one', 'echo: one']);
+    });
+
     it('undoes question and answer one after the other, visibly, and restores them', async () => {
       await ask('undone', 'one');
       const second = await ask('undone', 'two');
@@ -122,6 +173,20 @@ describeGateway(
       const call = fixture().ollama.calls.findLast(({ body }) => lastUserText(body).includes('note milk'));
       expect(call && lastUserText(call.body)).toMatch(/^note milk\n\[Note of the gateway: .* note\. Look at/);
       expect(await shown('effects')).toContain('note milk');
+    });
+
+    it('tells the model what the first answer has done also where the question has other words', async () => {
+      fixture().ollama.answer({ toolCalls: [{ name: 'note', args: { word: 'tea' } }] }, { when: 'note tea' });
+      fixture().ollama.answer('Noted.', { when: 'note tea' });
+      await ask('reworded', 'note tea');
+      expect(ran.splice(0)).toEqual(['note tea']);
+      await act('reworded', 'retry', { content: 'note coffee' });
+      await fixture().idle('http:reworded');
+      const call = fixture().ollama.calls.findLast(({ body }) => lastUserText(body).includes('note coffee'));
+      expect(call && lastUserText(call.body)).toMatch(
+        /^note coffee\n\[Note of the gateway: .* note\. Look at/,
+      );
+      expect(await shown('reworded')).toContain('note coffee 2/2');
     });
 
     it('continues with the second answer after a restart in its middle, and gives it once', async () => {

@@ -35,6 +35,10 @@ export class ChatChoices {
   readonly #showError: (error: unknown) => void;
   /** Undefined until they are loaded. */
   readonly shown = signal<ShownChoices | undefined>(undefined);
+  /** How full the context was at the last answer; undefined while that is not known. */
+  readonly contextUse = signal<WireSessionModel['contextUse'] | undefined>(undefined);
+  /** Recordings are transcribed. */
+  readonly mayDictate = signal(false);
   /** A turn runs: the mode cannot change. */
   readonly running = signal(false);
   #key = '';
@@ -54,6 +58,7 @@ export class ChatChoices {
     this.#key = key;
     this.#beginning = fresh ? {} : undefined;
     this.shown.value = undefined;
+    this.contextUse.value = undefined;
     if (fresh) void this.refresh();
   }
 
@@ -79,6 +84,8 @@ export class ChatChoices {
         session === undefined ? undefined : this.#modelOf(key),
       ]);
       if (key !== this.#key || !mayShow()) return;
+      this.mayDictate.value = choices.transcription;
+      this.contextUse.value = sessionModel?.contextUse;
       const mode = session?.mode ?? this.#beginning?.mode ?? choices.mode;
       this.shown.value = shownChoices(choices, { profile: profileId, mode, model, sessionModel });
     } catch (error) {
@@ -86,9 +93,12 @@ export class ChatChoices {
     }
   }
 
-  /** Asks again who answers, if no model server did. */
-  refreshModel(): void {
-    if (this.#known?.choices.model === null) void this.refresh();
+  /** Asks again who answers if no model server did, and how full the context is. Never rejects. */
+  async refreshModel(): Promise<void> {
+    const key = this.#key;
+    if (this.#known?.choices.model === null) return await this.refresh();
+    const model = await this.#modelOf(key).catch(() => undefined);
+    if (key === this.#key && model !== undefined) this.contextUse.value = model.contextUse;
   }
 
   /** Changes the session, or what the chat begins with; `model` null = the model of the profile. */

@@ -130,7 +130,7 @@ export class ChatView {
       },
       forked: (fork, message) => this.#openFork(fork, message),
     });
-    const conversation = new Conversation(this.#api, key, { act: (act) => void acts.act(act) });
+    const conversation = new Conversation(this.#api, key, { act: (act) => acts.act(act) });
     this.#chat.conversation.value = conversation;
     const isPageChat = key.startsWith('http:');
     this.#composer.open(key);
@@ -201,7 +201,7 @@ export class ChatView {
         if (event.type !== 'turn_ended') return;
         byId('announcer', HTMLElement).textContent = conversation.spokenText(event.turnId);
         refresh();
-        this.#choices.refreshModel();
+        void this.#choices.refreshModel();
         this.#host.changed();
       },
     });

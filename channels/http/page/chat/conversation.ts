@@ -41,7 +41,7 @@ export type Item = Placed & ({ turn: Signal<Turn> } | { resetAt: string });
 
 /** What changes the conversation at a person's wish, and the view of it. */
 interface ConversationHost {
-  act: (act: Exclude<TurnAct, { do: 'trace' }>) => void;
+  act: (act: Exclude<TurnAct, { do: 'trace' }>) => Promise<boolean>;
 }
 
 /** The conversation of one session. */
@@ -86,7 +86,7 @@ export class Conversation {
     this.host = {
       files: new ChatFiles(api, key),
       plans: this.#plans.host,
-      act: (one) => (one.do === 'trace' ? this.#showTrace(one.turnId) : act(one)),
+      act: async (one) => (one.do === 'trace' ? this.#showTrace(one.turnId) : await act(one)),
     };
     this.#end = new EndOfList(abortSignal, () => this.hasEarlier.value && void this.loadEarlier());
     this.#commands = new CommandAnswers(key, abortSignal, (answer) => this.#showCommand(answer));
@@ -113,8 +113,9 @@ export class Conversation {
     if (newest !== undefined) this.#showTrace(newest.marks.turnId);
   }
 
-  #showTrace(turnId: string): void {
+  #showTrace(turnId: string): true {
     showTrace((include) => this.#api.conversations.trace(turnId, include));
+    return true;
   }
 
   /** The text of a turn's answer, as it is read aloud. */

@@ -24,14 +24,16 @@ export class TurnActs {
     this.#host = host;
   }
 
-  /** One at a time: a second press while the first is under way does nothing. */
-  async act(act: Exclude<TurnAct, { do: 'trace' }>): Promise<void> {
-    if (this.#isBusy) return;
+  /** One at a time: a second press while the first is under way does nothing. Returns whether it was done; never rejects. */
+  async act(act: Exclude<TurnAct, { do: 'trace' }>): Promise<boolean> {
+    if (this.#isBusy) return false;
     this.#isBusy = true;
     try {
       await this.#apply(act);
+      return true;
     } catch (error) {
       this.#host.showError(error);
+      return false;
     } finally {
       this.#isBusy = false;
     }
@@ -39,8 +41,9 @@ export class TurnActs {
 
   async #apply(act: Exclude<TurnAct, { do: 'trace' }>): Promise<void> {
     const { conversations } = this.#api;
-    if (act.do === 'retry') {
-      const { note } = await conversations.again(this.#key, 'retry');
+    if (act.do === 'retry' || act.do === 'reword') {
+      const text = act.do === 'reword' ? act.content : undefined;
+      const { note } = await conversations.again(this.#key, text);
       if (note !== undefined) toast(note);
       await this.#host.refresh();
     } else if (act.do === 'choose') {

@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals';
 import type { Api, Session, SessionChange } from '../api.ts';
 import { askText, confirmDelete } from '../confirm.tsx';
 import { NewestAnswer } from '../newest.ts';
+import { toast } from '../parts/toast.tsx';
 import { say } from '../texts.ts';
 import { nameOf } from './chat-names.ts';
 
@@ -121,6 +122,15 @@ export class ChatList {
     const keys = new Set(this.selected.peek());
     if (!keys.delete(key)) keys.add(key);
     this.selected.value = keys;
+  }
+
+  /** Moves chats to the archive, or back; what was done can be undone for a while. */
+  async archive(keys: string[], archived: boolean): Promise<void> {
+    await this.change(keys, { archived, pinned: false });
+    const done = archived ? 'page.chats.archived_now' : 'page.chats.unarchived_now';
+    toast(say(done, { count: keys.length }), {
+      undo: () => this.run(this.change(keys, { archived: !archived })),
+    });
   }
 
   async rename(key: string): Promise<void> {

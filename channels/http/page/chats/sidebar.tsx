@@ -101,7 +101,7 @@ function RowMenu({ list, session }: { list: ChatList; session: Session }): JSX.E
         list.run(list.change([key], { pinned: !pinned })),
       )}
       {item('archive', say(archived ? 'page.row.unarchive' : 'page.row.archive'), () =>
-        list.run(list.change([key], { archived: !archived, pinned: false })),
+        list.run(list.archive([key], !archived)),
       )}
       {item('check', say('page.chats.select'), () => list.toggle(key))}
       {item('trash', say('page.delete'), () => list.run(list.delete([key])))}
@@ -124,7 +124,7 @@ function Selection({ list }: { list: ChatList }): JSX.Element {
       <button
         type="button"
         disabled={keys.length === 0}
-        onClick={() => list.run(list.change(keys, { archived: !isArchived, pinned: false }))}
+        onClick={() => list.run(list.archive(keys, !isArchived))}
       >
         {say(isArchived ? 'page.row.unarchive' : 'page.row.archive')}
       </button>

@@ -17,6 +17,7 @@ const PATHS = {
   link: 'M9 15l6-6M11 6l1.5-1.5a4.2 4.2 0 0 1 6 6L17 12M13 18l-1.5 1.5a4.2 4.2 0 0 1-6-6L7 12',
   memory: 'M6 4h12v17l-6-4-6 4z',
   menu: 'M4 7h16M4 12h16M4 17h10',
+  microphone: 'M12 2a3 3 0 0 0-3 3v7a3 3 0 0 0 6 0V5a3 3 0 0 0-3-3zM19 10v2a7 7 0 0 1-14 0v-2M12 19v3',
   more: 'M6 12h.01M12 12h.01M18 12h.01',
   pencil: 'M4 20l1-4L16 5l3 3L8 19zM14 7l3 3',
   pin: 'M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v6',

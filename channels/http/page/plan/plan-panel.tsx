@@ -164,7 +164,7 @@ function PlanLine({ state, ...buttons }: Parameters<typeof PlanButtons>[0] & { s
 const MARKS: Partial<Record<StepStatus, IconName>> = { done: 'check', failed: 'close', skipped: 'skip' };
 
 function StepRow({
-  step: { index, description, executor, status, attempts, revision },
+  step: { index, description, executor, status, attempts, revision, corrections },
   isAnalysed,
   isAsked,
 }: {
@@ -175,6 +175,8 @@ function StepRow({
   isAsked: boolean;
 }): JSX.Element {
   const by = executor.kind === 'tool' ? executor.tool : executor.kind === 'agent' ? executor.profileId : '';
+  // What a repair puts in has the reason of the repair, and was not repaired itself.
+  const isAdded = revision !== undefined && corrections === 0;
   const mark = isAnalysed ? 'zap' : MARKS[status];
   return (
     <li
@@ -187,8 +189,9 @@ function StepRow({
       <span class="step-text" dir="auto">
         {`${index + 1}. ${description}`}
       </span>
-      {(attempts > 1 || by !== '') && (
+      {(attempts > 1 || by !== '' || isAdded) && (
         <span class="step-meta">
+          {isAdded && <span class="step-added">{say('page.step.added')}</span>}
           {attempts > 1 && (
             <span class="step-attempts">{say('page.step.attempt', { number: attempts })}</span>
           )}

@@ -66,7 +66,7 @@ function ChatMenu({ api, list, chat, linked, acts }: ChatMenuProps): JSX.Element
   const session = list.currentSession.value;
   const isArchived = session?.archived ?? false;
   const archive = async (): Promise<void> => {
-    await list.change([key], { archived: !isArchived, pinned: false });
+    await list.archive([key], !isArchived);
     if (!isArchived) acts.newChat();
   };
   const save = async (format: 'md' | 'json'): Promise<void> =>

@@ -94,7 +94,7 @@ export function Shell(props: ShellProps): JSX.Element {
         />
         <LinkQuestion id="link-asks" linked={linked} />
         <QueuePanel queue={queue} />
-        <MessageField composer={composer} />
+        <MessageField composer={composer} choices={props.choices} />
       </main>
       <main id="settings" class="settings" aria-label={say('page.settings')} hidden />
       <InboxDialog />

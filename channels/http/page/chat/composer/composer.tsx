@@ -6,11 +6,15 @@ import type { Api, CommandListing, StoredFile } from '../../api.ts';
 import { CommandMenu } from '../../commands/command-menu.tsx';
 import { byId } from '../../dom.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { say } from '../../texts.ts';
+import { number, say } from '../../texts.ts';
+import type { ChatChoices } from '../chat-choices.ts';
 import { draftOf, keepDraft } from './drafts.ts';
 import { FileTray, Tray } from './file-tray.tsx';
+import { Dictation, Microphone } from './microphone.tsx';
 
 const MAX_HEIGHT_PX = 220;
+/** From this share of the context on, the ring warns. */
+const NEARLY_FULL = 0.9;
 
 interface ComposerHost {
   send: (content: string, files: StoredFile[]) => void;
@@ -23,6 +27,7 @@ export class Composer {
   readonly #api: Api;
   readonly host: ComposerHost;
   readonly tray: FileTray;
+  readonly dictation: Dictation;
   readonly text = signal('');
   /** Why the last message was not accepted. */
   readonly refusal = signal('');
@@ -44,6 +49,14 @@ export class Composer {
     this.#api = api;
     this.host = host;
     this.tray = new FileTray(api);
+    this.dictation = new Dictation(api, {
+      showError: host.showError,
+      write: (words) => {
+        const text = this.text.value;
+        this.write(text === '' || /\s$/.test(text) ? `${text}${words}` : `${text} ${words}`);
+        this.focus();
+      },
+    });
   }
 
   /** The commands of the gateway, read once. Rejects with `ApiError`. */
@@ -61,6 +74,7 @@ export class Composer {
     this.text.value = draftOf(key);
     this.refusal.value = '';
     this.tray.open(key, key.startsWith('http:'));
+    this.dictation.cancel();
   }
 
   write(text: string): void {
@@ -97,7 +111,13 @@ export class Composer {
 }
 
 /** The field with what changes the next message. */
-export function MessageField({ composer }: { composer: Composer }): JSX.Element {
+export function MessageField({
+  composer,
+  choices,
+}: {
+  composer: Composer;
+  choices: ChatChoices;
+}): JSX.Element {
   const { tray, isWritable, note, refusal } = composer;
   useEffect(() => {
     const paste = (event: ClipboardEvent): void => tray.takeFrom(event, event.clipboardData);
@@ -128,12 +148,39 @@ export function MessageField({ composer }: { composer: Composer }): JSX.Element 
       <div class="composer-box" hidden={!isWritable.value && !composer.stops.value}>
         <Attach tray={tray} />
         <Draft composer={composer} />
+        <ContextRing use={choices.contextUse.value} />
+        <Microphone dictation={composer.dictation} isOffered={choices.mayDictate} />
         <SendOrStop composer={composer} />
       </div>
       <p id="composer-note" class="composer-note quiet">
         {note}
       </p>
     </form>
+  );
+}
+
+/** How full the model's context is: a ring that closes. */
+function ContextRing({ use }: { use: ChatChoices['contextUse']['value'] }): JSX.Element | null {
+  if (!use) return null;
+  const { tokens, window } = use;
+  const share = Math.min(1, tokens / window);
+  const text = say('page.composer.context', { used: number(tokens), window: number(window) });
+  return (
+    <span
+      class={`context-ring${share >= NEARLY_FULL ? ' nearly-full' : ''}`}
+      role="meter"
+      aria-label={say('page.composer.context_use')}
+      aria-valuemin={0}
+      aria-valuemax={window}
+      aria-valuenow={Math.min(tokens, window)}
+      aria-valuetext={text}
+      title={text}
+    >
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <circle cx="12" cy="12" r="9" />
+        <circle class="used" cx="12" cy="12" r="9" pathLength={100} stroke-dasharray={`${share * 100} 100`} />
+      </svg>
+    </span>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The message of a turn: its sender, its files and its text, also while it is sent or edited. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../api.ts';
 import { messageOf } from '../../failures/in-place.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -21,13 +21,15 @@ export function Question({ turn, chat }: { turn: Turn; chat: TurnHost }): JSX.El
   const { question, sending } = turn;
   // A message is not drawn again while a person edits it.
   const [isEditing, setEditing] = useState(false);
-  if (question === undefined) return null;
+  if (question === undefined || turn.visibility?.isQuestionHidden === true) return null;
+  const isLast = turn.visibility?.asksLast === true;
+  const label = say(isLast ? 'page.act.edit_last' : 'page.act.edit');
   const { content, senderName, attachments = [], role } = question;
   const outcome = sending === undefined ? '' : sending === 'sending' ? ' sending' : ' unsent';
   if (isEditing)
     return (
       <div class="asked">
-        <EditField question={question} chat={chat} close={() => setEditing(false)} />
+        <EditField question={question} isLast={isLast} chat={chat} close={() => setEditing(false)} />
       </div>
     );
   return (
@@ -39,8 +41,8 @@ export function Question({ turn, chat }: { turn: Turn; chat: TurnHost }): JSX.El
         <button
           type="button"
           class="turn-act pencil"
-          aria-label={say('page.act.edit')}
-          title={say('page.act.edit')}
+          aria-label={label}
+          title={label}
           onClick={() => setEditing(true)}
         >
           <Icon name="pencil" />
@@ -89,22 +91,32 @@ function MessageText({ text }: { text: string }): JSX.Element {
 
 interface EditProps {
   question: ShownQuestion;
+  /** It becomes another version of the last question; any other begins a new chat. */
+  isLast: boolean;
   chat: TurnHost;
   close: () => void;
 }
 
-/** The field in which a question is edited. */
-function EditField({ question: { seq, content, attachments = [] }, chat, close }: EditProps): JSX.Element {
+/** The field in which a question is edited; it stays when the message could not be sent. */
+function EditField({ question, isLast, chat, close }: EditProps): JSX.Element {
+  const { seq, content, attachments = [] } = question;
   const [text, setText] = useState(content);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const files = attachments.map(({ file }) => file);
+  const send = async (): Promise<void> => {
+    if (text.trim() === '' && files.length === 0) return;
+    const isSent = await chat.act(
+      isLast ? { do: 'reword', content: text } : { do: 'edit', seq, content: text, files },
+    );
+    if (isSent) close();
+  };
   return (
     <form
       class="edit-question"
       onSubmit={(event) => {
         event.preventDefault();
-        if (text.trim() === '' && files.length === 0) return;
-        chat.act({ do: 'edit', seq, content: text, files });
-        close();
+        void send();
       }}
       onKeyDown={(event) => {
         if (event.key !== 'Escape') return;
@@ -113,7 +125,7 @@ function EditField({ question: { seq, content, attachments = [] }, chat, close }
       }}
     >
       <textarea
-        ref={(field) => field?.focus()}
+        ref={field}
         class="edit-text"
         dir="auto"
         aria-label={say('page.act.message')}
@@ -121,7 +133,7 @@ function EditField({ question: { seq, content, attachments = [] }, chat, close }
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
       />
-      <p class="quiet">{say('page.act.edit_hint')}</p>
+      <p class="quiet">{say(isLast ? 'page.act.edit_last_hint' : 'page.act.edit_hint')}</p>
       <div class="confirm-buttons">
         <button type="button" onClick={close}>
           {say('page.cancel')}

@@ -104,7 +104,7 @@ function TakenBack({ turn: { marks }, chat }: TurnProps): JSX.Element {
       <button
         type="button"
         class="text-button"
-        onClick={() => chat.act({ do: 'choose', turnId: marks.turnId })}
+        onClick={() => void chat.act({ do: 'choose', turnId: marks.turnId })}
       >
         {say('page.act.put_back')}
       </button>
@@ -122,7 +122,7 @@ function Foot({ turn: { stored, marks, visibility }, chat }: TurnProps): JSX.Ele
       type="button"
       class="copy"
       aria-label={say('page.trace.what')}
-      onClick={() => chat.act({ do: 'trace', turnId })}
+      onClick={() => void chat.act({ do: 'trace', turnId })}
     >
       {say('page.trace')}
     </button>
@@ -132,15 +132,15 @@ function Foot({ turn: { stored, marks, visibility }, chat }: TurnProps): JSX.Ele
   return (
     <div class="turn-foot">
       <Time at={createdAt} />
-      <TrySwitch place={visibility?.place} choose={(id) => chat.act({ do: 'choose', turnId: id })} />
+      <TrySwitch place={visibility?.place} choose={(id) => void chat.act({ do: 'choose', turnId: id })} />
       {content !== '' && <CopyButton text={content} label={say('page.act.copy')} />}
       <ActButton
         icon="again"
         class="only-last"
         label={say('page.act.again')}
-        act={() => chat.act({ do: 'retry' })}
+        act={() => void chat.act({ do: 'retry' })}
       />
-      <ActButton icon="fork" label={say('page.act.fork')} act={() => chat.act({ do: 'fork', seq })} />
+      <ActButton icon="fork" label={say('page.act.fork')} act={() => void chat.act({ do: 'fork', seq })} />
       {trace}
       {model && (
         <span class="answered-by" title={say('page.act.answered_by', { model })}>

@@ -17,8 +17,12 @@ export interface TurnMarks {
 export interface TurnVisibility {
   /** another answer is shown in its place */
   isHidden: boolean;
+  /** another wording of its question is shown in its place */
+  isQuestionHidden: boolean;
   /** it is the newest one that the model reads */
   isLast: boolean;
+  /** its question is the one that the newest answer answers */
+  asksLast: boolean;
   /** the model reads neither its question nor its answer */
   isTakenBack: boolean;
   place: { nth: number; count: number; before: string | undefined; after: string | undefined } | undefined;
@@ -26,30 +30,49 @@ export interface TurnVisibility {
 
 /**
  * The visibility of each turn: of several answers the one that the model reads is shown, or the last one if all are taken
- * back. While a new answer is being written, the earlier ones are hidden.
+ * back, with its question in the wording that it answers. While a new answer is being written, the earlier ones are hidden.
  * @param turns in their order
  */
 export function turnVisibilities(turns: readonly TurnMarks[]): Map<string, TurnVisibility> {
-  const byId: Map<string, TurnMarks> = new Map(turns.map((turn) => [turn.turnId, turn]));
-  const groups: Map<string, TurnMarks[]> = Map.groupBy(turns, ({ turnId, tries }) => tries?.of ?? turnId);
   const visibilities: Map<string, TurnVisibility> = new Map();
-  for (const [first, members] of groups) {
+  let newest: { answer: TurnVisibility; question: TurnVisibility | undefined } | undefined;
+  for (const members of Map.groupBy(turns, ({ turnId, tries }) => tries?.of ?? turnId).values()) {
+    const inOrder = members.toSorted((one, other) => nthOf(one) - nthOf(other));
+    const questions = inOrder.filter(({ questionLeftOut }) => questionLeftOut !== undefined);
     const isTakenBack =
-      byId.get(first)?.questionLeftOut ?? members.every(({ answerLeftOut }) => answerLeftOut === true);
-    const last = Math.max(...members.map(({ tries }) => tries?.nth ?? 1));
-    for (const { turnId, answerLeftOut = false, tries } of members) {
-      const nth = tries?.nth ?? 1;
-      const isHidden = isTakenBack ? nth < last : answerLeftOut;
-      const at = (number: number) => members.find((one) => one.tries?.nth === number)?.turnId;
-      const place = tries ? { nth, count: tries.count, before: at(nth - 1), after: at(nth + 1) } : undefined;
-      visibilities.set(turnId, { isHidden, isTakenBack, isLast: false, place });
-    }
+      questions.length > 0
+        ? questions.every(({ questionLeftOut }) => questionLeftOut)
+        : members.every(({ answerLeftOut }) => answerLeftOut === true);
+    const isOut = ({ answerLeftOut, questionLeftOut = false }: TurnMarks) => answerLeftOut ?? questionLeftOut;
+    const current = isTakenBack ? inOrder.at(-1) : inOrder.findLast((one) => !isOut(one));
+    const asked = questions.findLast((one) => nthOf(one) <= (current ? nthOf(current) : Infinity));
+    for (const one of inOrder)
+      visibilities.set(one.turnId, {
+        isHidden: isTakenBack ? one !== current : isOut(one),
+        isQuestionHidden: one.questionLeftOut !== undefined && one !== asked,
+        isTakenBack,
+        isLast: false,
+        asksLast: false,
+        place: placeOf(one, inOrder),
+      });
+    const answer = visibilities.get(current?.turnId ?? '');
+    if (answer !== undefined && !isTakenBack)
+      newest = { answer, question: visibilities.get(asked?.turnId ?? '') };
   }
-  const last = turns
-    .map(({ turnId }) => visibilities.get(turnId))
-    .findLast((one) => one?.isHidden === false && !one.isTakenBack);
-  if (last !== undefined) last.isLast = true;
+  if (newest !== undefined) newest.answer.isLast = true;
+  if (newest?.question !== undefined) newest.question.asksLast = true;
   return visibilities;
+}
+
+function nthOf({ tries }: TurnMarks): number {
+  return tries?.nth ?? 1;
+}
+
+function placeOf({ tries }: TurnMarks, members: readonly TurnMarks[]): TurnVisibility['place'] {
+  if (!tries) return undefined;
+  const { nth, count } = tries;
+  const at = (number: number) => members.find((one) => one.tries?.nth === number)?.turnId;
+  return { nth, count, before: at(nth - 1), after: at(nth + 1) };
 }
 
 /**

@@ -22,7 +22,7 @@ import { answerMarks, type TurnMarks, type TurnVisibility } from './turn-visibil
 
 /** A question as it is shown: a stored message, or what is known about one that was just sent. */
 export type ShownQuestion = Pick<Message, 'seq' | 'content'> &
-  Partial<Pick<Message, 'role' | 'turnId' | 'leftOut' | 'senderName'>> & {
+  Partial<Pick<Message, 'role' | 'turnId' | 'leftOut' | 'tries' | 'senderName'>> & {
     attachments?: readonly ShownFile[];
   };
 
@@ -69,13 +69,16 @@ export type TurnAct =
   | { do: 'retry' }
   | { do: 'choose'; turnId: string }
   | { do: 'trace'; turnId: string }
-  | { do: 'edit'; seq: number; content: string; files: readonly string[] };
+  | { do: 'edit'; seq: number; content: string; files: readonly string[] }
+  /** Asks the last question again in other words. */
+  | { do: 'reword'; content: string };
 
 /** What the turns of a chat work with. */
 export interface TurnHost {
   files: ChatFiles;
   plans: PlanHost;
-  act: (act: TurnAct) => void;
+  /** False when it could not be done; a note has said why. */
+  act: (act: TurnAct) => Promise<boolean>;
 }
 
 /** A turn of which nothing is known yet. */
@@ -118,13 +121,13 @@ export function missesWork({ state, missedEvents, answer }: Turn): boolean {
 
 /** The turn with the message of the user. */
 export function withQuestion(turn: Turn, message: ShownQuestion): Turn {
-  const { turnId = turn.marks.turnId, leftOut: questionLeftOut } = message;
+  const { turnId = turn.marks.turnId, leftOut: questionLeftOut, tries } = message;
   // The files of a message are stored only once its turn has begun.
   const attachments = message.attachments?.length ? message.attachments : turn.question?.attachments;
   return {
     ...turn,
     seq: Math.min(turn.seq, message.seq),
-    marks: { ...turn.marks, turnId, questionLeftOut },
+    marks: { ...turn.marks, turnId, questionLeftOut, ...(tries && { tries }) },
     question: { ...message, ...(attachments && { attachments }) },
     sending: undefined,
   };

@@ -44,6 +44,36 @@ describePage('acting on a conversation', (tab) => {
     await shows('tell me one', 'the first', 'go on', 'echo: go on');
   });
 
+  it('shows how full the context is after an answer, and nothing before one and after /new', async () => {
+    const ring = tab.page.getByRole('meter', { name: 'Context in use' });
+    expect(await ring.count()).toBe(0);
+    await write(tab.page, 'how full is it?');
+    await shows('how full is it?', 'echo: how full is it?');
+    await ring.waitFor();
+    const key = new URL(tab.page.url()).hash.slice(1);
+    const model: unknown = await (await fixture.call(`/v1/sessions/${key}/model`)).json();
+    const { tokens, window } = (model as { contextUse: { tokens: number; window: number } }).contextUse;
+    expect(tokens).toBeGreaterThan(0);
+    expect(window).toBeGreaterThan(tokens);
+    const number = new Intl.NumberFormat('en-US');
+    await vi.waitFor(
+      async () =>
+        expect(await ring.getAttribute('title')).toBe(
+          `${number.format(tokens)} of ${number.format(window)} tokens`,
+        ),
+      WAIT,
+    );
+    await tab.screenshot('context-ring');
+    await write(tab.page, '/new');
+    await tab.page.locator('.reset-line').waitFor();
+    await tab.page.reload();
+    await tab.page.locator('.reset-line').waitFor();
+    expect(await (await fixture.call(`/v1/sessions/${key}/model`)).json()).toMatchObject({
+      contextUse: null,
+    });
+    expect(await ring.count()).toBe(0);
+  });
+
   it('marks what /undo removes, and restores it', async () => {
     await write(tab.page, 'forget me');
     await shows('forget me', 'echo: forget me');
@@ -57,31 +87,73 @@ describePage('acting on a conversation', (tab) => {
     await tab.page.getByText('Undone: ').waitFor({ state: 'hidden' });
   });
 
-  it('sends an edited question in a new chat, which knows what came before it', async () => {
+  it('answers the last question in other words in the same chat, as a version of it', async () => {
+    await write(tab.page, 'what is tea?');
+    await shows('what is tea?', 'echo: what is tea?');
+    const { href } = new URL(tab.page.url());
+    await press('Edit');
+    const field = tab.page.getByRole('textbox', { name: 'Your message' });
+    await field.fill('');
+    await field.press('Escape');
+    await shows('what is tea?', 'echo: what is tea?');
+    await press('Edit');
+    await field.fill('what is coffee?');
+    await tab.screenshot('rewording');
+    await tab.page.locator('.edit-question').getByRole('button', { name: 'Send' }).click();
+    await shows('what is coffee?', 'echo: what is coffee?');
+    await tab.page.getByText('2/2').waitFor();
+    expect(tab.page.url()).toBe(href);
+    await press('Earlier answer');
+    await shows('what is tea?', 'echo: what is tea?');
+    await tab.page.reload();
+    await shows('what is tea?', 'echo: what is tea?');
+    await press('Later answer');
+    await shows('what is coffee?', 'echo: what is coffee?');
+    await tab.screenshot('reworded');
+  });
+
+  it('keeps the new words in the field when the gateway refuses them', async () => {
+    await write(tab.page, 'short');
+    await shows('short', 'echo: short');
+    await press('Edit');
+    await tab.page.route('**/retry', (route) =>
+      route.fulfill({ status: 409, json: { error: { code: 'not_changed', message: 'Not now.' } } }),
+    );
+    const field = tab.page.getByRole('textbox', { name: 'Your message' });
+    await field.fill('longer');
+    await tab.page.locator('.edit-question').getByRole('button', { name: 'Send' }).click();
+    await tab.page.locator('.toast', { hasText: 'Not now.' }).waitFor();
+    expect(await field.inputValue()).toBe('longer');
+  });
+
+  it('sends an older edited question in a new chat, which knows what came before it', async () => {
     await write(tab.page, 'my name is Ann');
     await shows('my name is Ann', 'echo: my name is Ann');
-    const edit = { name: 'Edit and send in another chat' };
-    await tab.page.getByRole('button', edit).waitFor();
+    await write(tab.page, 'what is tea?');
+    await shows('my name is Ann', 'echo: my name is Ann', 'what is tea?', 'echo: what is tea?');
+    await tab.page.locator('.turn', { hasText: 'what is tea?' }).locator('.turn-foot time').waitFor();
     // An answer that has grown to its end is on screen before the page has read what is stored of its turn.
     const stored = Promise.withResolvers<void>();
     await tab.page.route('**/messages?*', async (route) => {
       await stored.promise;
       await route.continue();
     });
-    await write(tab.page, 'what is tea?');
-    await shows('my name is Ann', 'echo: my name is Ann', 'what is tea?', 'echo: what is tea?');
-    const question = tab.page.locator('.turn', { hasText: 'what is tea?' });
-    expect(await question.getByRole('button', edit).count(), 'only what is stored can be edited').toBe(0);
+    await write(tab.page, 'and milk?');
+    await tab.page.locator('.md', { hasText: 'echo: and milk?' }).waitFor();
+    const newest = tab.page.locator('.turn', { hasText: 'and milk?' });
+    const edit = { name: /^Edit/ };
+    expect(await newest.getByRole('button', edit).count(), 'only what is stored can be edited').toBe(0);
     stored.resolve();
+    await newest.getByRole('button', edit).waitFor();
     const before = tab.page.url();
-    await question.getByRole('button', edit).click();
+    const older = tab.page.locator('.turn', { hasText: 'what is tea?' });
+    await older.getByRole('button', { name: 'Edit and send in another chat' }).click();
+    await tab.page.getByText('Sending starts a new chat with everything before this message.').waitFor();
     await tab.page.getByRole('textbox', { name: 'Your message' }).fill('what is coffee?');
     await tab.screenshot('editing');
     await tab.page.locator('.edit-question').getByRole('button', { name: 'Send' }).click();
     await shows('my name is Ann', 'echo: my name is Ann', 'what is coffee?', 'echo: what is coffee?');
     expect(tab.page.url()).not.toBe(before);
-    await tab.page.goto(before);
-    await shows('my name is Ann', 'echo: my name is Ann', 'what is tea?', 'echo: what is tea?');
   });
 
   it('continues from an answer in a new chat, on a phone in dark mode, too', async () => {

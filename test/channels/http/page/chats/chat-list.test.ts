@@ -50,6 +50,12 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await tab.page.getByRole('heading', { name: 'All cats' }).waitFor();
     await act('about dogs', 'Archive');
     await vi.waitFor(async () => expect(await names()).toEqual(['All cats', 'about birds']), WAIT);
+    const archived = tab.page.locator('.toast', { hasText: 'Chat archived.' });
+    await archived.getByRole('button', { name: 'Undo' }).click();
+    await vi.waitFor(async () => expect(await names()).toContain('about dogs'), WAIT);
+    expect(await archived.count()).toBe(0);
+    await act('about dogs', 'Archive');
+    await vi.waitFor(async () => expect(await names()).not.toContain('about dogs'), WAIT);
     await chooseFromAccount(tab.page, 'archived');
     await vi.waitFor(async () => expect(await names()).toEqual(['about dogs']), WAIT);
     await tab.page.getByRole('button', { name: 'All chats' }).click();

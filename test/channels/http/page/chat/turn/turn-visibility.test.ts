@@ -21,8 +21,10 @@ describe('the answers to a question', () => {
     expect(hidden(turns)).toEqual(['a', 'c']);
     expect(turnVisibilities(turns).get('b')).toEqual({
       isHidden: false,
+      isQuestionHidden: false,
       isTakenBack: false,
       isLast: true,
+      asksLast: false,
       place: { nth: 2, count: 3, before: 'a', after: 'c' },
     });
   });
@@ -45,6 +47,31 @@ describe('the answers to a question', () => {
       [false, false],
     ]);
     expect([...found].filter(([, { isLast }]) => isLast).map(([turnId]) => turnId)).toEqual(['z']);
+  });
+
+  it('come with the wording of the question that they answer', () => {
+    const wording = (turnId: string, nth: number, isOut: boolean): TurnMarks => ({
+      turnId,
+      questionLeftOut: isOut,
+      answerLeftOut: isOut,
+      tries: { of: 'a', nth, count: 3 },
+    });
+    const read = (...turns: TurnMarks[]): string[] =>
+      [...turnVisibilities(turns)].map(([turnId, { isHidden, isQuestionHidden, asksLast }]) =>
+        [turnId, turnId !== 'c' && !isQuestionHidden && 'asked', !isHidden && 'answered', asksLast && 'last']
+          .filter((word) => word !== false)
+          .join(' '),
+      );
+    const repeat: TurnMarks = { turnId: 'c', answerLeftOut: false, tries: { of: 'a', nth: 3, count: 3 } };
+    expect(read(wording('a', 1, true), wording('b', 2, false))).toEqual(['a', 'b asked answered last']);
+    expect(read(wording('a', 1, false), wording('b', 2, true))).toEqual(['a asked answered last', 'b']);
+    // The second wording, whose second answer is the one that is read.
+    const outdated = { ...wording('b', 2, true), questionLeftOut: false };
+    expect(read(wording('a', 1, true), outdated, repeat)).toEqual(['a', 'b asked last', 'c answered']);
+    // The second wording before its answer, and all of it taken back.
+    const { answerLeftOut: _none, ...unanswered } = wording('b', 2, false);
+    expect(read(wording('a', 1, true), unanswered)).toEqual(['a', 'b asked answered last']);
+    expect(read(wording('a', 1, true), wording('b', 2, true))).toEqual(['a', 'b asked answered']);
   });
 
   it('need no marks: a single turn stands alone', () => {
