@@ -26,6 +26,7 @@ import { migrateDatabase } from './database/migrate.ts';
 import { createFileStore, createStoredFiles, createRemovedFolders } from './statements/files.ts';
 import { createForks } from './turns/forks.ts';
 import { createSurfaces } from './statements/links.ts';
+import { createPushStore } from './statements/push.ts';
 import { createHookCalls } from './statements/hook-calls.ts';
 import { createWebhookFacts } from './statements/webhook-facts.ts';
 import { createTries } from './turns/tries.ts';
@@ -235,5 +236,6 @@ function operatorStores(database: Database) {
     usage: createUsage(database, createUsageRows(database)),
     webhooks: createWebhookFacts(database),
     hookCalls: createHookCalls(database),
+    push: createPushStore(database),
   };
 }
