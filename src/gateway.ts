@@ -394,11 +394,10 @@ class Modules extends Foundations {
     webhooks: () => this.now().webhooks,
     store: this.store.webhooks,
     lanes: this.store.lanes,
-    egressOf: ({ url, private: isPrivate }) => {
-      const { origin } = new URL(url);
-      return security.createEgress(isPrivate ? { allow: [origin] } : { posts: [origin] });
-    },
+    egressOf: ({ url, private: isPrivate }) => security.egressTo(url, isPrivate),
   });
+
+  readonly push = delivery.createPush({ ...this.common, store: this.store, egressOf: security.egressTo });
 
   // What comes in: `receive`, the commands and approvals; and which node receives for a bot.
   readonly reports = {
@@ -490,6 +489,7 @@ class Modules extends Foundations {
     }),
     responses: this.store.responses,
     hooks: this.hooks,
+    push: this.push.api,
     audio: { ...this.media.recordings, speak: this.speech.speak },
     chatMoved: this.followMigration,
     noteRequest: (request) => this.meters.request(request),
@@ -572,6 +572,7 @@ async function startModules(modules: Modules): Promise<Gateway> {
   lanes.register({ class: 'agent', handler: modules.agent.subagents, concurrency: AGENT_CONCURRENCY });
   lanes.register({ class: 'poll', handler: leader.handler, concurrency: POLL_CONCURRENCY });
   lanes.register({ class: 'hook', handler: webhooks.handler, concurrency: HOOK_CONCURRENCY });
+  lanes.register({ class: 'push', handler: modules.push.handler, concurrency: HOOK_CONCURRENCY });
   lanes.register({ class: 'speech', handler: speech.handler, concurrency: SPEECH_CONCURRENCY });
   options.progress?.step('Starting the channels…');
   settings.subscribe((next) => {

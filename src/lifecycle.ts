@@ -82,6 +82,7 @@ export interface Components {
   memory: Closable & { refresh(): void };
   speech: Closable;
   webhooks: Closable & { start(): void };
+  push: Closable & { start(): void };
   delivery: Closable;
   languageFiles: Closable;
   loop: { stop(): void };
@@ -167,6 +168,7 @@ async function startAll({
   mcp,
   memory,
   webhooks,
+  push,
 }: Components): Promise<void> {
   // In the background: a server that is slow or gone delays nothing.
   mcp.start();
@@ -174,6 +176,7 @@ async function startAll({
   await events.start();
   await bus.start();
   webhooks.start();
+  push.start();
   await scheduling.start();
   await settings.start();
   for (const channel of channels.values()) {
@@ -193,6 +196,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.backups.close();
   await all.scheduling.stop();
   await all.webhooks.close();
+  await all.push.close();
   await all.bus.stop(DRAIN_MS);
   await all.agent.close();
   await all.mcp.close();

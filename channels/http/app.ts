@@ -32,6 +32,7 @@ import { gatewayRoutes } from './routes/gateway.ts';
 import { maintenanceRoutes } from './routes/maintenance.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { personRoutes } from './routes/person.ts';
+import { pushRoutes } from './routes/push.ts';
 import { planRoutes } from './routes/plans.ts';
 import { scheduleRoutes } from './routes/schedules.ts';
 import { sessionRoutes } from './routes/sessions.ts';
@@ -55,6 +56,7 @@ export const API: readonly Route[] = [
   ...ollamaRoutes,
   ...webhookRoutes,
   ...personRoutes,
+  ...pushRoutes,
   ...sessionRoutes,
   ...messageRoutes,
   ...eventRoutes,
@@ -85,6 +87,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
   const routes: ServedRoute[] = [
     ...API,
     { method: 'GET', path: '/', handle: servePageFile },
+    { method: 'GET', path: '/sw.js', handle: servePageFile },
     { method: 'GET', path: '/page/*', handle: servePageFile },
   ];
 

@@ -106,6 +106,8 @@ const CODES: Readonly<Record<string, [status: number, param?: string, openAi?: s
   empty_message: [400, 'content'],
   bad_request: [400],
   bad_schedule: [400],
+  bad_subscription: [400, 'endpoint'],
+  too_many_subscriptions: [409],
   too_many_schedules: [409],
   context_overflow: [400, 'messages', 'context_length_exceeded'],
   message_too_large: [400, 'messages', 'context_length_exceeded'],

@@ -29,6 +29,7 @@ const TEMPLATES = ['index.html', 'manifest.webmanifest'];
 /** The frame that draws a diagram and its script. */
 const FRAME = 'diagrams/diagram.html';
 const FRAME_SCRIPT = 'diagrams/frame.ts';
+const WORKER = 'notifications/worker.ts';
 /** Its imports, and how they are named there. */
 const SHARED = 'shared.ts';
 const SHARED_IMPORT = /^import \* as \w+ from '(.+)';$/gm;
@@ -77,6 +78,14 @@ class PageBuild {
     );
     this.#built.set(MAIN, await this.#bundle(fileURLToPath(new URL(ENTRY, PAGE)), new Map()));
     await this.#buildFrame();
+    const worker = await this.#bundle(fileURLToPath(new URL(WORKER, PAGE)), new Map());
+    this.#built.set(
+      'sw.js',
+      this.#addresses.reduce(
+        (text, [reference, address]) => text.replaceAll(reference, () => address),
+        worker,
+      ),
+    );
     for (const name of [...TEMPLATES, FRAME])
       this.#built.set(
         path.posix.basename(name),

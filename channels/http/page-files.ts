@@ -110,6 +110,7 @@ const MAIN = 'main.js';
 const NAMED: readonly [string, string][] = [
   ['/', 'index.html'],
   [DIAGRAM, 'diagram.html'],
+  ['/sw.js', 'sw.js'],
   ['/page/manifest.webmanifest', 'manifest.webmanifest'],
 ];
 
@@ -174,7 +175,7 @@ function sayFiles(templates: readonly Template[], script: string, say: Say): Rea
   const scriptAt = `/page/assets/${assetName(MAIN, localScript)}`;
   const values = { language: say.language, script: scriptAt };
   const files = templates.map(([address, ext, text]): [string, PageFile] => {
-    const filled = fillTemplate(text, ext === '.html' ? 'html' : 'json', say, values);
+    const filled = ext === '.js' ? text : fillTemplate(text, ext === '.html' ? 'html' : 'json', say, values);
     const file = toPageFile(ext, filled, ASK_EACH_TIME, VARIES);
     if (address === DIAGRAM) file.headers['content-security-policy'] = DIAGRAM_POLICY;
     return [address, file];

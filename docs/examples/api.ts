@@ -2290,6 +2290,38 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'GET /v1/me/push': {
+    answer: {
+      publicKey: string;
+      browsers: {
+        id: string;
+        client: string;
+        createdAt: string;
+      }[];
+    };
+  };
+  'POST /v1/me/push': {
+    body: {
+      endpoint: string;
+      keys: {
+        p256dh: string;
+        auth: string;
+        [k: string]: unknown;
+      };
+      [k: string]: unknown;
+    };
+    answer: {
+      id: string;
+    };
+  };
+  'DELETE /v1/me/push/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
   'GET /v1/sessions': {
     query?: {
       limit?: string;

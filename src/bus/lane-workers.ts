@@ -112,6 +112,7 @@ export class LaneWorkers {
       poll: busy('poll'),
       speech: busy('speech'),
       hook: busy('hook'),
+      push: busy('push'),
     };
   }
 

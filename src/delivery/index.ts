@@ -16,6 +16,7 @@ import { Reactions } from './reactions.ts';
 export { createAnswerFiles } from './final/answer-files.ts';
 export { createPost } from './final/out.ts';
 export { createRichCommand, createStreamCommand, createStreamModes } from './live/stream-mode.ts';
+export { createPush } from './push/push.ts';
 export { configureWebhooks, createWebhooks, webhooksRule, type Webhook } from './webhooks.ts';
 
 /** Totals since startup, for the metrics. */

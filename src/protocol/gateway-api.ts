@@ -39,6 +39,7 @@ import type {
   SessionListStore,
   TurnStatus,
 } from './sessions/session-list.ts';
+import type { PushApi } from './operator/push.ts';
 import type { ConversationApi } from './sessions/conversation-api.ts';
 import type { SurfaceApi } from './sessions/surfaces.ts';
 import type { MessagesWithWork } from './sessions/turn-work.ts';
@@ -135,6 +136,7 @@ export interface GatewayApi {
   files: FileApi;
   audio: AudioApi;
   memories: MemoryApi;
+  push: PushApi;
   /** The newest plan of a session, and its todo list. */
   plan(
     caller: Caller,

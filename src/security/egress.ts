@@ -73,6 +73,12 @@ export function createEgress(options: EgressOptions = {}): Egress {
   };
 }
 
+/** The function for posts to one address; a `private` one may be on this machine or in a private network. */
+export function egressTo(address: string, isPrivate = false): Egress {
+  const { origin } = new URL(address);
+  return createEgress(isPrivate ? { allow: [origin] } : { posts: [origin] });
+}
+
 async function follow(
   request: EgressRequest,
   signal: AbortSignal,
@@ -93,13 +99,14 @@ async function follow(
 /** One hop: the answer, or where it redirects to. The connection belongs to the hop and ends with it. */
 async function askOnce(
   url: URL,
-  { headers, json }: Pick<EgressRequest, 'headers' | 'json'>,
+  { headers, json, bytes }: Pick<EgressRequest, 'headers' | 'json' | 'bytes'>,
   signal: AbortSignal,
   options: EgressOptions,
   limits: EgressLimits,
 ): Promise<EgressResponse | URL> {
   const maySend = [...(options.allow ?? []), ...(options.posts ?? [])].includes(url.origin);
-  if (json !== undefined && !maySend)
+  const body = json === undefined ? bytes : JSON.stringify(json);
+  if (body !== undefined && !maySend)
     throw new GatewayError('refused_address', 'Data can be sent only to configured services.');
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(tooSlow()), limits.headersMs);
@@ -112,10 +119,10 @@ async function askOnce(
       dispatcher: agent,
       signal: hopSignal,
       headers: { 'user-agent': USER_AGENT, 'accept-encoding': ACCEPT_ENCODING, ...type, ...headers },
-      ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
+      ...(body !== undefined && { method: 'POST', body }),
     });
     clearTimeout(timer);
-    const redirect = json === undefined ? redirectOf(url, answer) : undefined;
+    const redirect = body === undefined ? redirectOf(url, answer) : undefined;
     return redirect ?? (await complete(url, answer, limits));
   } finally {
     clearTimeout(timer);

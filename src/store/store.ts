@@ -27,6 +27,7 @@ import { createFileStore, createStoredFiles, createRemovedFolders } from './stat
 import { createForks } from './turns/forks.ts';
 import { createImports } from './turns/imports.ts';
 import { createSurfaces } from './statements/links.ts';
+import { createPushStore } from './statements/push.ts';
 import { createHookCalls } from './statements/hook-calls.ts';
 import { createWebhookFacts } from './statements/webhook-facts.ts';
 import { createTries } from './turns/tries.ts';
@@ -239,5 +240,6 @@ function operatorStores(database: Database) {
     webhooks: createWebhookFacts(database),
     hookCalls: createHookCalls(database),
     records: createRecords(database),
+    push: createPushStore(database),
   };
 }

@@ -207,13 +207,21 @@ function showSidebar(open: boolean): void {
   else sidebarOpen.value = false;
 }
 
+/** Whoever uses this browser next is not notified of these chats. */
+async function endNotifications(): Promise<void> {
+  const registration = await navigator.serviceWorker?.getRegistration();
+  await (await registration?.pushManager?.getSubscription())?.unsubscribe();
+}
+
 function signOut(): void {
   removeToken();
   forgetDrafts();
   forgetCommandAnswers();
   forgetDecisions();
   history.replaceState(null, '', '/');
-  location.reload();
+  void endNotifications()
+    .catch(showError)
+    .finally(() => location.reload());
 }
 
 async function startPage(): Promise<void> {

@@ -256,6 +256,8 @@ export interface EgressRequest {
   headers?: Readonly<Record<string, string>>;
   /** Makes it a POST of this as JSON, which follows no redirect; only to services that the operator configured. */
   json?: Readonly<Record<string, unknown>>;
+  /** The same with these bytes, whose type the headers name. */
+  bytes?: Uint8Array;
   signal: AbortSignal;
 }
 

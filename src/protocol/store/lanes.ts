@@ -5,9 +5,9 @@ import type { DeliveryPayload, SessionKey } from '../message.ts';
 
 /**
  * `in`: turns of a session; `out`: deliveries to an address; `agent`: a background subagent; `poll`: the node that holds
- * a channel's connection; `speech`: answers to be spoken; `hook`: notes for an outbound webhook.
+ * a channel's connection; `speech`: answers to be spoken; `hook`: notes for an outbound webhook; `push`: notifications of a browser.
  */
-export const LANE_CLASSES = ['in', 'out', 'agent', 'poll', 'speech', 'hook'] as const;
+export const LANE_CLASSES = ['in', 'out', 'agent', 'poll', 'speech', 'hook', 'push'] as const;
 export type LaneClass = (typeof LANE_CLASSES)[number];
 
 export type LaneKey = `${LaneClass}:${string}`;

@@ -6,7 +6,7 @@ import { delivery } from './english/delivery.ts';
 import { plans, turns } from './english/turns.ts';
 import { failures, fileProblems, files, outcomes, providers, trace } from './english/providers.ts';
 import { pageChat, pageChats, pageErrors, pageFrame, pagePlans } from './english/page.ts';
-import { pageMarkdown } from './english/page-answers.ts';
+import { notifications, pageMarkdown } from './english/page-answers.ts';
 import { pageSettings, pageTurns } from './english/page-settings.ts';
 import { settingNames } from './english/setting-names.ts';
 
@@ -25,6 +25,7 @@ export const ENGLISH = {
   ...pageFrame,
   ...pageChats,
   ...pageTurns,
+  ...notifications,
   ...pageMarkdown,
   ...pageChat,
   ...pagePlans,

@@ -134,6 +134,25 @@ export const signIn = pgTable(
   (t) => [index('sign_in_token').on(t.tokenId)],
 );
 
+/** Browsers that are notified by Web Push. */
+export const pushSubscription = pgTable(
+  'push_subscription',
+  {
+    /** A digest of the token and the endpoint. */
+    id: text('id').primaryKey(),
+    tokenId: text('token_id').notNull(),
+    endpoint: text('endpoint').notNull(),
+    /** Base64url: the browser's public key, and what it shares with its senders. */
+    p256dh: text('p256dh').notNull(),
+    auth: text('auth').notNull(),
+    /** The https origin of the page, for the push service. */
+    contact: text('contact'),
+    client: text('client').notNull().default(''),
+    createdAt: createdAt(),
+  },
+  (t) => [index('push_subscription_token').on(t.tokenId)],
+);
+
 /** Calls of webhooks whose signature has no time, by webhook and digest, so that a recorded call is not accepted again. */
 export const hookCall = pgTable(
   'hook_call',

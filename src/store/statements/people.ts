@@ -159,6 +159,7 @@ async function forget(
     where user_id = ${user}`;
   await sql`delete from approval_rule where created_by = ${user}`;
   await sql`delete from sign_in where token_id = ${tokenOf(person)}`;
+  await sql`delete from push_subscription where token_id = ${tokenOf(person)}`;
   await sql`delete from stored_response where ${answered(sql, person)}`;
   const chats = privateChat === undefined ? [] : [addressOf({ channel, chatId: privateChat })];
   for (const chat of [user, ...sessions, ...chats]) await sql`delete from chat_setting where chat = ${chat}`;

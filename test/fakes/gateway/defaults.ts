@@ -33,8 +33,14 @@ const ANSWERING = {
 /** A gateway without plans, and without sessions that anyone may act on. */
 export const EMPTY: Pick<
   GatewayApi,
-  'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories'
+  'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories' | 'push'
 > = {
+  push: {
+    publicKey: async () => 'BA',
+    browsers: async () => [],
+    subscribe: async () => 'browser-1',
+    unsubscribe: async () => false,
+  },
   memories: { own: async () => [], deleteMemory: async () => false },
   hooks: { has: () => false, accept: async () => ({ kind: 'unsigned', reason: 'missing' }) },
   plans: {

@@ -60,6 +60,7 @@ export class FakeGateway implements GatewayApi {
   readonly surfaces = EMPTY.surfaces;
   audio: GatewayApi['audio'] = speechBy({});
   memories: GatewayApi['memories'] = EMPTY.memories;
+  push: GatewayApi['push'] = EMPTY.push;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;
   membershipChanged: GatewayApi['membershipChanged'] = async () => undefined;

@@ -139,10 +139,12 @@ export class Inbox {
     await this.refresh();
   }
 
-  #tell({ tool, session }: Approval) {
+  #tell({ id, tool, session }: Approval) {
     if (!document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
     const notification = new Notification(say('page.inbox.notice'), {
       body: say('page.inbox.notice_of', { tool, name: this.#host.titleOf(session) }),
+      // A push about the same question takes its place.
+      tag: `approval_needed:${id}`,
     });
     notification.addEventListener('click', () => {
       window.focus();

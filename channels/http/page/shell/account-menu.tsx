@@ -23,6 +23,8 @@ interface AccountProps {
 export function AccountMenu({ api, showError, signOut, showArchived }: AccountProps): JSX.Element {
   const openMemories = async (): Promise<void> =>
     (await import('../person/own-memories.tsx')).showMemories(api);
+  const openNotifications = async (): Promise<void> =>
+    (await import('../notifications/notifications.tsx')).showNotifications(api);
   return (
     <Menu id="account" class="account" icon="user" label={say('page.account')}>
       <LanguagePicker api={api} showError={showError} />
@@ -49,6 +51,9 @@ export function AccountMenu({ api, showError, signOut, showArchived }: AccountPr
       </MenuItem>
       <MenuItem id="open-memory" icon="memory" onClick={() => void openMemories().catch(showError)}>
         {say('page.memory')}
+      </MenuItem>
+      <MenuItem id="open-notifications" icon="bell" onClick={() => void openNotifications().catch(showError)}>
+        {say('page.push')}
       </MenuItem>
       <MenuItem id="open-settings" icon="settings" href="#settings" hidden={version.value === undefined}>
         {say('page.settings')}

@@ -1,4 +1,4 @@
-/** The texts of answers on the page: what Markdown becomes there. */
+/** The texts of answers on the page, what Markdown becomes there, and of notifications. */
 
 export const pageMarkdown = {
   'page.markdown.copy_code': 'Copy the code',
@@ -16,4 +16,24 @@ export const pageMarkdown = {
   'page.markdown.note_back': 'Back to the text',
   'page.markdown.picture': 'Picture ({host})',
   'page.markdown.picture_named': 'Picture: {name} ({host})',
+} as const;
+
+/** What a browser shows while the page is closed. */
+export const notifications = {
+  'push.question': 'A question waits for your decision.',
+  'push.answer': 'An answer is ready.',
+  'page.push': 'Notifications',
+  'page.push.how':
+    'This browser can tell you when a question waits for your decision, or when an answer that took long is ready, even while the page is closed.',
+  'page.push.on': 'Turn on in this browser',
+  'page.push.off': 'Turn off in this browser',
+  'page.push.is_on': 'Notifications are on in this browser.',
+  'page.push.others': 'Your browsers',
+  'page.push.since': 'since {moment}',
+  'page.push.remove': 'Turn off',
+  'page.push.remove_of': 'Turn off notifications in {client}',
+  'page.push.unnamed': 'a browser',
+  'page.push.unsupported':
+    'This browser cannot show notifications for this page: it needs an address with https, or one on this computer.',
+  'page.push.blocked': 'Notifications of this page are blocked: allow them in the settings of the browser.',
 } as const;

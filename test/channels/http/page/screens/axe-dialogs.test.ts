@@ -10,6 +10,7 @@ const DIALOGS = [
   ['#show-keys', 'dialog#keys[open]'],
   ['#open-linked', 'dialog#linked[open]'],
   ['#open-memory', 'dialog.memory[open]'],
+  ['#open-notifications', 'dialog#notifications[open]'],
   ['#open-files', 'dialog.details[open]'],
   ['.turn-foot .copy', 'dialog.trace[open]'],
 ] as const;
