@@ -74,7 +74,7 @@ describe('a signed record', () => {
         changed[at]! ^= bit;
         const line = lineAt(record, at);
         const verdict = await verdictOn(changed, 10_000);
-        expect(String(verdict), `byte ${at}`).toMatch(
+        expect(JSON.stringify(verdict), `byte ${at}`).toMatch(
           new RegExp(`not what was signed: .*\\bline ${line}\\b`),
         );
       }
@@ -109,13 +109,15 @@ describe('a signed record', () => {
     ['carriage returns', (text: string) => text.replaceAll('\n', '\r\n'), /line [12]/],
   ])('is refused with %s', async (_, change, reason) => {
     const record = await recordOf([turn(1, 'a'), turn(2, 'b')]);
-    expect(String(await verdictOn(Buffer.from(change(record.toString()))))).toMatch(reason);
+    expect(JSON.stringify(await verdictOn(Buffer.from(change(record.toString()))))).toMatch(reason);
   });
 
   it('names an approval whose bytes were changed', async () => {
     const text = (await recordOf([turn(1, 'harmless')])).toString();
     const forged = text.replace('"args":{"word":"harmless"}', '"args":{"word":"terrible"}');
-    expect(String(await verdictOn(Buffer.from(forged)))).toContain('line 5 (an approval) was changed');
+    expect(JSON.stringify(await verdictOn(Buffer.from(forged)))).toContain(
+      'line 5 (an approval) was changed',
+    );
   });
 
   it('holds whatever the rows contain and however the file arrives', async () => {
