@@ -1,7 +1,7 @@
 /** A plan as a panel: goal, steps, corrections left, the current note and buttons; and the line of it that stays in view. */
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Plan, PlanStep, StepEdit, StepStatus } from '../../../../src/protocol/agent/plan.ts';
 import {
   correctionsLeft,
@@ -125,7 +125,8 @@ function PlanLine({ state, ...buttons }: Parameters<typeof PlanButtons>[0] & { s
   const { plan, panel } = buttons;
   const [isPast, setPast] = useState(false);
   const line = useRef<HTMLElement>(null);
-  useEffect(() => {
+  // Before the panel can scroll away: between two frames it may pass the view unseen.
+  useLayoutEffect(() => {
     if (panel.current === null) return undefined;
     const observer = new IntersectionObserver(
       ([entry]) => {
