@@ -186,8 +186,8 @@ export async function bundleScript(
         setup: (bundler) => {
           bundler.onResolve({ filter: /./ }, ({ path: specifier, importer }) => {
             const isPath = specifier.startsWith('.');
-            const found = shared.get(isPath ? path.resolve(path.dirname(importer), specifier) : specifier);
-            return found && { path: found.name, namespace: SHARED, pluginData: found.names };
+            const match = shared.get(isPath ? path.resolve(path.dirname(importer), specifier) : specifier);
+            return match && { path: match.name, namespace: SHARED, pluginData: match.names };
           });
           bundler.onLoad({ filter: /./, namespace: SHARED }, ({ path: name, pluginData: names }) => {
             const module = `globalThis.parleyShared[${JSON.stringify(name)}]`;
