@@ -32,8 +32,14 @@ const FRAME_SCRIPT = 'diagrams/frame.ts';
 const WORKER = 'notifications/worker.ts';
 /** Its imports, and how they are named there. */
 const SHARED = 'shared.ts';
-const SHARED_IMPORT = /^import \* as \w+ from '(.+)';$/gm;
+const SHARED_IMPORT = /^import (?:\* as \w+|(\{[\w, ]+\})) from '(.+)';$/gm;
 const STYLES_LINK = /^ *<link rel="stylesheet" href="\/page\/(.+?)" \/>\n/gm;
+
+/** A module that the first script shares: its name there, and which of its exports, such as `{ signal }`; all by default. */
+interface SharedModule {
+  name: string;
+  names?: string | undefined;
+}
 
 type Content = string | Buffer<ArrayBuffer>;
 
@@ -49,7 +55,7 @@ class PageBuild {
   readonly #sources;
   readonly #built = new Map<string, Content>();
   /** Modules that later scripts take from the first one: names of packages, and paths. */
-  #shared: ReadonlyMap<string, string> = new Map();
+  #shared: ReadonlyMap<string, SharedModule> = new Map();
   /** How files refer to others, with the addresses that replace it. */
   readonly #addresses: [string, string][] = [];
 
@@ -71,9 +77,9 @@ class PageBuild {
     this.#addresses.push([`<script src="/page/${EARLY}"></script>`, `<script>${early}</script>`]);
     const shared = (await readFile(new URL(SHARED, PAGE), 'utf8')).matchAll(SHARED_IMPORT);
     this.#shared = new Map(
-      Array.from(shared, ([, name = '']) => [
+      Array.from(shared, ([, names, name = '']) => [
         name.startsWith('.') ? fileURLToPath(new URL(name, PAGE)) : name,
-        name,
+        { name, names },
       ]),
     );
     this.#built.set(MAIN, await this.#bundle(fileURLToPath(new URL(ENTRY, PAGE)), new Map()));
@@ -112,7 +118,7 @@ class PageBuild {
   }
 
   /** Returns the script that begins with a module, and keeps the ones that it loads later. */
-  async #bundle(entry: string, shared: ReadonlyMap<string, string>): Promise<string> {
+  async #bundle(entry: string, shared: ReadonlyMap<string, SharedModule>): Promise<string> {
     // Only scripts of one version fit together.
     this.#built.set(`stand-ins/${scriptName(entry)}`, this.#textOf(RECOVERY));
     const addressOf: AddressOf = (specifier, importer) => this.#publishLater(specifier, importer);
@@ -152,7 +158,7 @@ function scriptName(module: string): string {
 export async function bundleScript(
   entry: string,
   addressOf: AddressOf,
-  shared: ReadonlyMap<string, string> = new Map(),
+  shared: ReadonlyMap<string, SharedModule> = new Map(),
 ): Promise<string> {
   // Only a build needs it, and says so where it is not installed.
   const { build } = await import('esbuild');
@@ -180,12 +186,16 @@ export async function bundleScript(
         setup: (bundler) => {
           bundler.onResolve({ filter: /./ }, ({ path: specifier, importer }) => {
             const isPath = specifier.startsWith('.');
-            const name = shared.get(isPath ? path.resolve(path.dirname(importer), specifier) : specifier);
-            return name === undefined ? undefined : { path: name, namespace: SHARED };
+            const match = shared.get(isPath ? path.resolve(path.dirname(importer), specifier) : specifier);
+            return match && { path: match.name, namespace: SHARED, pluginData: match.names };
           });
-          bundler.onLoad({ filter: /./, namespace: SHARED }, ({ path: name }) => ({
-            contents: `module.exports = globalThis.parleyShared[${JSON.stringify(name)}];`,
-          }));
+          bundler.onLoad({ filter: /./, namespace: SHARED }, ({ path: name, pluginData: names }) => {
+            const module = `globalThis.parleyShared[${JSON.stringify(name)}]`;
+            return {
+              contents:
+                names === undefined ? `module.exports = ${module};` : `export const ${names} = ${module};`,
+            };
+          });
         },
       },
     ],

@@ -1,11 +1,12 @@
 /**
  * What the scripts that are loaded later take from the first one, instead of bringing it along. The build reads the
- * imports of this file (`page-build.ts`); a later script belongs to the first one that names the hash of its bytes.
+ * imports of this file (`page-build.ts`), and fails where a later script needs another name of a package; a later script
+ * belongs to the first one that names the hash of its bytes.
  */
-import * as signals from '@preact/signals';
-import * as preact from 'preact';
-import * as hooks from 'preact/hooks';
-import * as jsx from 'preact/jsx-runtime';
+import { signal } from '@preact/signals';
+import { createContext, render } from 'preact';
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 import * as api from './api.ts';
 import * as files from './chat/files.tsx';
 import * as linkedChats from './chat/linked-chats.ts';
@@ -21,10 +22,10 @@ import * as shownTheme from './person/shown-theme.ts';
 import * as texts from './texts.ts';
 
 Reflect.set(globalThis, 'parleyShared', {
-  '@preact/signals': signals,
-  preact,
-  'preact/hooks': hooks,
-  'preact/jsx-runtime': jsx,
+  '@preact/signals': { signal },
+  preact: { createContext, render },
+  'preact/hooks': { useContext, useEffect, useId, useLayoutEffect, useRef, useState },
+  'preact/jsx-runtime': { Fragment, jsx, jsxs },
   './api.ts': api,
   './chat/files.tsx': files,
   './chat/linked-chats.ts': linkedChats,

@@ -3,7 +3,7 @@ import { createECDH, randomBytes } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { pendingSoon } from '../approvals/pending.ts';
-import { describeGateway, WAIT } from '../setup.ts';
+import { describeGateway, type GatewayFixture, WAIT } from '../setup.ts';
 
 describeGateway('notifications', { tools: riskyTools([]) }, (fixture) => {
   const subscriptionAt = (endpoint: string): object => {
@@ -13,7 +13,7 @@ describeGateway('notifications', { tools: riskyTools([]) }, (fixture) => {
   };
 
   it('of a question wait for a browser, and are given up where its address is not public', async () => {
-    const { call } = fixture();
+    const call: GatewayFixture['call'] = (...request) => fixture().call(...request);
     const added = await call('/v1/me/push', { json: subscriptionAt('https://10.0.0.1/push') });
     const { id } = await added.json();
     expect(added.status).toBe(201);

@@ -64,7 +64,7 @@ describe('a bundle', () => {
       'main.js': "import { word } from './words/shared-word.js';\nexport const said = word;",
       'words/shared-word.js': "export const word = 'of its own';",
     });
-    const shared = new Map([[path.join(folder, 'words/shared-word.js'), './words.js']]);
+    const shared = new Map([[path.join(folder, 'words/shared-word.js'), { name: './words.js' }]]);
     const code = await bundleScript(
       path.join(folder, 'main.js'),
       () => Promise.reject(new Error('none')),
@@ -74,6 +74,19 @@ describe('a bundle', () => {
     Reflect.set(globalThis, 'parleyShared', { './words.js': { word: 'shared' } });
     expect(await run(code)).toEqual({ said: 'shared' });
     Reflect.deleteProperty(globalThis, 'parleyShared');
+  });
+
+  it('cannot be built when it needs a name that the first script does not share', async () => {
+    const source = "import { a, b } from 'a-package';\nexport const both = [a, b];";
+    await writeFile(path.join(folder, 'main.js'), source);
+    const build = (names: string): Promise<string> =>
+      bundleScript(
+        path.join(folder, 'main.js'),
+        () => Promise.reject(new Error('none')),
+        new Map([['a-package', { name: 'a-package', names }]]),
+      );
+    expect(await build('{ a, b }')).not.toBe('');
+    await expect(build('{ a }')).rejects.toThrow(/No matching export.*"b"/);
   });
 
   it('names the file and the line of an import that leads nowhere', async () => {
