@@ -3,11 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { TITLE_REQUEST } from '../src/agent/after-turn/title-worker.ts';
+import { programFile } from '../src/launch/build.js';
 import { run } from '../src/main.ts';
 import { newToken } from '../src/security/token-lookup.ts';
 import { writeDemoHome } from './fakes/demo/home.ts';
 import { demoAnswer, demoTitle } from './fakes/demo/answer.ts';
 import { startFakeOllama } from './fakes/ollama/ollama.ts';
+
+// The page is served from what a build has written, and a fresh clone has none.
+await programFile(
+  path.resolve(import.meta.dirname, '..'),
+  true,
+  (line) => void process.stderr.write(`${line}\n`),
+);
 
 const home = mkdtempSync(path.join(tmpdir(), 'parley-demo-'));
 process.once('exit', () => rmSync(home, { recursive: true, force: true }));

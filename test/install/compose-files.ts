@@ -105,14 +105,18 @@ function isChecked({ healthcheck, environment = {} }: Partial<Service> = {}): bo
 function gatewayProblems({ environment, ports, volumes }: Service, isWhole: boolean): string[] {
   const image = environmentOf();
   const port = only('EXPOSE');
-  const { PORT = isWhole ? '' : port, GATEWAY_HOME = image['GATEWAY_HOME'] } = environment;
+  const chosen = `\${PORT:-${port}}`;
+  const { PORT = isWhole ? '' : chosen, GATEWAY_HOME = image['GATEWAY_HOME'] } = environment;
   return [
     ...Object.keys(environment).flatMap((name) =>
       when(!VARIABLES.some((one) => one === name), `there is no variable ${name}`),
     ),
-    ...when(String(PORT) !== port, `PORT is ${PORT}, and the image has ${port}`),
+    ...when(String(PORT) !== chosen, `PORT is ${PORT}, and not ${chosen}`),
     // On loopback: whoever wants more puts a proxy before it.
-    ...when(isWhole && ports.join(' ') !== `127.0.0.1:${port}:${port}`, `the ports are ${ports.join(' ')}`),
+    ...when(
+      isWhole && ports.join(' ') !== `127.0.0.1:${chosen}:${chosen}`,
+      `the ports are ${ports.join(' ')}`,
+    ),
     ...volumes.flatMap((mount) =>
       when(mount.split(':')[1] !== GATEWAY_HOME, `${mount} is not mounted at ${GATEWAY_HOME}`),
     ),

@@ -89,8 +89,18 @@ describe('the compose files', () => {
   it.each([
     ['a volume that is not declared', '- gateway:/data', '- other:/data', 'volume other is not declared'],
     ['a variable that does not exist', 'HOST: 0.0.0.0', 'HOSTS: 0.0.0.0', 'there is no variable HOSTS'],
-    ['another port', 'PORT: 8080', 'PORT: 8081', 'PORT is 8081, and the image has 8080'],
-    ['a port for everyone', '127.0.0.1:8080:8080', '8080:8080', 'the ports are 8080:8080'],
+    [
+      'a port that cannot be chosen',
+      'PORT: ${PORT:-8080}',
+      'PORT: 8081',
+      'PORT is 8081, and not ${PORT:-8080}',
+    ],
+    [
+      'a port for everyone',
+      '127.0.0.1:${PORT:-8080}:',
+      '${PORT:-8080}:',
+      'the ports are ${PORT:-8080}:${PORT:-8080}',
+    ],
     ['a folder that is lost', '- gateway:/data', '- gateway:/home', 'gateway:/home is not mounted at /data'],
     [
       'a database that is lost',
