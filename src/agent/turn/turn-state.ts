@@ -44,7 +44,7 @@ export interface TurnIdentity {
   memoryOwner: string;
   /** Their name on the platform. */
   userName?: string | undefined;
-  /** An owner, when their message was accepted; for the prompt only. */
+  /** An owner, when their message was accepted; for the prompt and the budget of tokens only. */
   isOwner?: boolean | undefined;
   /** Looked up at the first tool call, because owners may be stored in the database. */
   userRole?: UserRole | undefined;
