@@ -83,7 +83,6 @@ export function createReceive(context: IntakeContext, commands: readonly Command
     // A forwarded message is not an instruction from its sender, and a question asked again is not a command.
     const isText = message.forwarded === true || options.retryOf !== undefined;
     const use = isText ? undefined : readCommand(message.content);
-    if (use !== undefined && (await wasAnswered(context, message))) return { kind: 'handled' };
     const isFree = isUnlimited(use);
     const refusal = isFree ? undefined : refuseContent(message, say);
     if (refusal !== undefined) return await reply(context, message, refusal);
@@ -258,6 +257,7 @@ async function runCommand(
   options: ReceiveOptions,
   owner: boolean,
 ): Promise<Receipt> {
+  if (await wasAnswered(context, message)) return { kind: 'handled' };
   const address = addressOf(message);
   const session = await sessionOf(context, message);
   const record = options.caller && (await context.ledger.session(session));
