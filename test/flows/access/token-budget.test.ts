@@ -10,11 +10,11 @@ const file = { limits: { tokensPerDay: 100 } };
 
 describeGateway('a token whose budget is used up by a turn', { file }, (fixture) => {
   it('gets no answer to what already waits behind it, in any session, but the reason', async () => {
-    const { ollama, store, call } = fixture();
+    const { ollama, store } = fixture();
     const token = 'parley_budget-0123456789abcdef0123456789abcdef';
     await store.access.putToken({ hash: hashSecret(token), name: 'budget', scopes: ['chat'] });
     const post = (session: string, content: string): Promise<Response> =>
-      call(`/v1/sessions/http:${session}/messages`, { token, json: { content } });
+      fixture().call(`/v1/sessions/http:${session}/messages`, { token, json: { content } });
     for (const session of SESSIONS) {
       ollama.answer({ text: 'words '.repeat(150), hold: true }, { when: `begin ${session}` });
       expect((await post(session, `begin ${session}`)).status).toBe(202);
@@ -30,7 +30,7 @@ describeGateway('a token whose budget is used up by a turn', { file }, (fixture)
       select count(*)::int as failed from turn where reason = 'failed' and failure ->> 'code' = 'rate_limited'`;
     expect(row?.failed).toBeGreaterThanOrEqual(SESSIONS.length * WAITING - 1);
     await vi.waitFor(async () => {
-      const answer = await call('/v1/sessions/http:one/messages', { token });
+      const answer = await fixture().call('/v1/sessions/http:one/messages', { token });
       expect(await answer.text()).toContain('You have used your 100 tokens for today');
     }, WAIT);
   });
