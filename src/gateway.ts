@@ -367,6 +367,7 @@ class Modules extends Foundations {
     background: this.bus,
     ownerChats: security.createOwnerChats(this),
     isOwner: (userId) => this.accessPolicy.isOwner(userId),
+    checkTokenBudget: intake.createTurnBudget(this),
     provider: this.provider,
     embed: (request, signal) => this.provider.embed(request, signal),
     models: this.models,

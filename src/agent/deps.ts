@@ -158,6 +158,8 @@ export interface AgentDeps {
   ownerChats: () => Promise<Address[]>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner: (userId: string) => Promise<boolean>;
+  /** Throws `GatewayError('rate_limited')` when this user id has used up its tokens of the day, or `StoreError`. */
+  checkTokenBudget: (userId: string) => Promise<void>;
   /** All tools as they are now; the same list until one is added, changed or removed. */
   tools(): readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */

@@ -33,7 +33,7 @@ export { configureHooks, type Hook, hooksRule } from './hook-settings.ts';
 export { createHooks } from './hooks.ts';
 export { createPersonLanguages } from './languages.ts';
 export { createLeader } from './leader.ts';
-export { limitsRule } from './limits.ts';
+export { createTurnBudget, limitsRule } from './limits.ts';
 export { createFollowChatMigration } from './membership.ts';
 export { createFindChat } from './surfaces/find-chat.ts';
 export { createDropSurface, createMirrorQuestion } from './surfaces/tell.ts';

@@ -115,13 +115,17 @@ const MAX_USERS = 10_000;
 /** Throws `GatewayError('rate_limited')` with the time of the reset when this user id has used up its day, or `StoreError`. */
 export type CheckTokenBudget = (userId: string) => Promise<void>;
 
-/** Makes the check. It happens before an answer, which may then exceed the budget: the next one is refused. */
+/**
+ * Makes the check. It happens before an answer, which may then exceed the budget: the next one is refused. A sum is cached
+ * for `keptMs`.
+ */
 export function createTokenBudget(
   limitNow: () => number | undefined,
   usage: UsageStore,
   epochNow: () => number,
+  keptMs: number = SUM_KEPT_MS,
 ): CheckTokenBudget {
-  const sums = new TtlCache<number>(SUM_KEPT_MS, MAX_USERS, epochNow);
+  const sums = new TtlCache<number>(keptMs, MAX_USERS, epochNow);
   return async (userId) => {
     const tokensPerDay = limitNow();
     if (tokensPerDay === undefined) return;
@@ -149,4 +153,15 @@ export function createTokenBudget(
       { retryable: true, retryAfterMs: reset.getTime() - now },
     );
   };
+}
+
+/** The same check for the beginning of a turn, with nothing cached: many messages may have been accepted in the same moment. */
+export function createTurnBudget({
+  settings,
+  store,
+}: {
+  settings: { current(): { limits: IntakeLimits } };
+  store: { usage: UsageStore };
+}): CheckTokenBudget {
+  return createTokenBudget(() => settings.current().limits.tokensPerDay, store.usage, Date.now, 0);
 }

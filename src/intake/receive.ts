@@ -76,7 +76,6 @@ export function createReceive(context: IntakeContext, commands: readonly Command
       return await reply(context, message, answer);
     }
     const use = isText(message, options) ? undefined : readCommand(message.content);
-    if (use !== undefined && (await wasAnswered(context, message))) return { kind: 'handled' };
     const isFree = isUnlimited(use);
     const refusal = isFree ? undefined : refuseContent(message, say);
     if (refusal !== undefined) return await reply(context, message, refusal);
@@ -272,6 +271,7 @@ async function runCommand(
   options: ReceiveOptions,
   owner: boolean,
 ): Promise<Receipt> {
+  if (await wasAnswered(context, message)) return { kind: 'handled' };
   const address = addressOf(message);
   const session = await sessionOf(context, message);
   const record = options.caller && (await context.ledger.session(session));

@@ -66,7 +66,7 @@ export async function writeBackup(
   const key = passphrase === undefined || salt === undefined ? undefined : await keyOf(passphrase, salt);
   await refuseOpenFolder(path.dirname(file));
   // A name that nobody can have taken before: whoever made the file could read it, or lead it elsewhere by a link.
-  await removeUnfinished(file);
+  await removeUnfinished(path.dirname(file));
   const part = `${file}.${randomUUID()}.part`;
   // The fastest level: on the embedded database the gateway waits until all rows are read.
   const zip = createGzip({ level: constants.Z_BEST_SPEED });
@@ -90,14 +90,22 @@ export async function writeBackup(
   }
 }
 
-/** Removes what killed writers of the same file have left: it holds secrets. One that is still written to stays. */
-async function removeUnfinished(file: string): Promise<void> {
-  const folder = path.dirname(file);
-  const isPart = (name: string): boolean => name.startsWith(`${path.basename(file)}.`) && PART.test(name);
-  for (const name of (await readdir(folder)).filter(isPart)) {
+/** Removes what killed writers of any backup have left in the folder: it holds secrets. One that is still written to stays. */
+async function removeUnfinished(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter((one) => PART.test(one))) {
     const place = path.join(folder, name);
     const { mtimeMs } = await stat(place);
-    if (Date.now() - mtimeMs > UNFINISHED_MS) await rm(place, { force: true });
+    if (Date.now() - mtimeMs > UNFINISHED_MS && (await isBackup(place))) await rm(place, { force: true });
+  }
+}
+
+async function isBackup(place: string): Promise<boolean> {
+  try {
+    await readTitle(place);
+    return true;
+  } catch (error) {
+    if (error instanceof GatewayError) return false;
+    throw error;
   }
 }
 

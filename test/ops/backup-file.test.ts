@@ -176,13 +176,18 @@ describe('a file that is refused', () => {
     await expect(read()).rejects.toThrow(/is cut off/);
   });
 
-  it('removes what a killed writer of the same file has left, and nothing that is still written to', async () => {
+  it('removes what killed writers of any backup have left, but nothing that is still written to, or of other programs', async () => {
     const [dead, live, other] = ['one', 'one', 'two'].map((name) => `${name}.backup.${randomUUID()}.part`);
-    for (const name of [dead, live, other]) await writeFile(path.join(folder, name!), 'rows');
-    const then = new Date(Date.now() - UNFINISHED_MS - 1_000);
-    for (const name of [dead, other]) await utimes(path.join(folder, name!), then, then);
+    const foreign = `film.${randomUUID()}.part`;
     await write(RECORDS);
-    expect(new Set(await readdir(folder))).toEqual(new Set(['one.backup', live, other]));
+    const half = (await readFile(file)).subarray(0, 200);
+    await rm(file);
+    for (const name of [dead, live, other]) await writeFile(path.join(folder, name!), half);
+    await writeFile(path.join(folder, foreign), 'half a film');
+    const then = new Date(Date.now() - UNFINISHED_MS - 1_000);
+    for (const name of [dead, other, foreign]) await utimes(path.join(folder, name!), then, then);
+    await write(RECORDS);
+    expect(new Set(await readdir(folder))).toEqual(new Set(['one.backup', live, foreign]));
   });
 
   it('leaves nothing behind when its records end with an error', async () => {

@@ -46,7 +46,7 @@ export interface TurnIdentity {
   userName?: string | undefined;
   /** The bot answers in the name of this owner, to whom the user has written; an id of the platform. */
   onBehalfOf?: string | undefined;
-  /** An owner, when their message was accepted; for the prompt only. */
+  /** An owner, when their message was accepted; for the prompt and the budget of tokens only. */
   isOwner?: boolean | undefined;
   /** Looked up at the first tool call, because owners may be stored in the database. */
   userRole?: UserRole | undefined;

@@ -195,13 +195,14 @@ export function openDatabase(options: DatabaseOptions): Database {
   const closing = new AbortController();
   const retrying = <T>(work: (attempt: number) => Promise<T>): Promise<T> =>
     withRetry(work, { forMs: options.retryForMs, signal: closing.signal });
+  const within = <T>(ms: number, work: (on: Pool) => Promise<T>): Promise<T> => {
+    return permits.hold(() => {
+      const on = pool;
+      return answered(work(on), ms, () => replace(on));
+    });
+  };
   const withConnection = <T>(work: (on: Pool, attempt: number) => Promise<T>): Promise<T> =>
-    retrying((attempt) =>
-      permits.hold(() => {
-        const on = pool;
-        return answered(work(on, attempt), answerTimeoutMs, () => replace(on));
-      }),
-    );
+    retrying((attempt) => within(answerTimeoutMs, (on) => work(on, attempt)));
   const run = <T>(work: (sql: Sql, attempt: number) => Promise<T>): Promise<T> =>
     withConnection(({ client }, attempt) =>
       searchTimeoutMs === undefined ? work(client, attempt) : work(client, attempt).catch(rethrowSearch),
@@ -219,11 +220,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       // A transaction that waits for its turn holds no permit that a statement could use.
       const box = await retrying((attempt) =>
         transactions.hold(() =>
-          permits.hold(() => {
-            const on = pool;
-            const begun = on.client.begin(async (tx) => ({ value: await work(tx, attempt) }));
-            return answered(begun, answerTimeoutMs * TRANSACTION_SHARE, () => replace(on));
-          }),
+          within(answerTimeoutMs * TRANSACTION_SHARE, ({ client }) =>
+            client.begin(async (tx) => ({ value: await work(tx, attempt) })),
+          ),
         ),
       );
       return box.value;

@@ -19,7 +19,7 @@ const SUBSCRIBE_FOR_MS = 10_000;
 const LISTEN_AGAIN_MS = 1_000;
 
 /** How often the listening connection is asked whether it still leads somewhere, and how long the answer may take, in milliseconds. */
-export const CHECK_LISTENING = { everyMs: 15_000, answerMs: 5_000 };
+const CHECK_LISTENING = { everyMs: 15_000, answerMs: 5_000 };
 
 export interface PostgresFanout extends Fanout {
   /** Number of batches not sent since the start because the database was slow or unreachable. */
@@ -138,21 +138,10 @@ async function listen(
     }, LISTEN_AGAIN_MS);
   };
 
-  /** It only receives, so nothing else shows that a firewall has dropped it without telling. */
-  const checkTimer = setInterval(() => {
-    const checked = client;
-    if (checked === undefined) return;
-    const late = setTimeout(() => {
-      log.warn({}, 'event_listen_silent');
-      // Its close opens another.
-      void checked.end({ timeout: 0 });
-    }, check.answerMs).unref();
-    // The failure of a connection that was lost is reported when it closes.
-    void checked`select 1`.then(
-      () => clearTimeout(late),
-      () => clearTimeout(late),
-    );
-  }, check.everyMs).unref();
+  const checkTimer = setInterval(
+    () => client && endIfSilent(client, check.answerMs, log),
+    check.everyMs,
+  ).unref();
 
   await withRetry(open, { forMs: SUBSCRIBE_FOR_MS });
   return {
@@ -166,4 +155,15 @@ async function listen(
       await last?.end({ timeout: 0 });
     },
   };
+}
+
+/** A connection that only receives shows by nothing else that a firewall has dropped it without telling. Its close opens another. */
+function endIfSilent(client: postgres.Sql, answerMs: number, log: Log): void {
+  const late = setTimeout(() => {
+    log.warn({}, 'event_listen_silent');
+    void client.end({ timeout: 0 });
+  }, answerMs).unref();
+  const forget = (): void => clearTimeout(late);
+  // The failure of a connection that was lost is reported when it closes.
+  void client`select 1`.then(forget, forget);
 }

@@ -215,6 +215,7 @@ export class TurnScenario {
       },
       ownerChats: async () => [],
       isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
+      checkTokenBudget: async () => undefined,
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,
       embed: () => Promise.reject(new Error('no text is turned into a vector here')),
