@@ -13,7 +13,7 @@ import { openFile } from './download.ts';
 import { ElsewhereMessages, isElsewhere } from './elsewhere.ts';
 import { HiddenMessages } from './hidden-messages.ts';
 import { Introduction } from './introduction.ts';
-import { framedPage, readInitData, TELEGRAM_WEB } from './mini-app.ts';
+import { readInitData, TELEGRAM_WEB } from './mini-app.ts';
 import { POLL_TIMING, type PollTiming, Receiving } from './receiving/receiving.ts';
 import { PolledUpdates, PostedUpdates, TelegramWebhook } from './receiving/update-sources.ts';
 import { renderTelegram } from './render.ts';
@@ -46,7 +46,7 @@ export function create(
 ): Channel {
   const timing = { ...TIMING, ...waits };
   const { updates, log, chatSettings, gateway } = deps;
-  const { token } = config;
+  const { token, miniApp } = config;
   const bot = new BotApi({ ...timing, ...config });
   const posted = new PostedUpdates(updates, token);
   const webhook =
@@ -55,7 +55,7 @@ export function create(
   const { whole, lostSends, elsewhere, business } = kinds;
   const sending = new Sending(bot, kinds);
   const topics = new Topics(bot, chatSettings, log);
-  const introduction = new Introduction(bot, deps, config.miniApp && framedPage(config.miniApp.url));
+  const introduction = new Introduction(bot, deps, miniApp?.url);
   const commandNames = new Set(['start', ...gateway.commands.map(({ name }) => name)]);
   let receiving: Receiving | undefined;
   return {
@@ -86,7 +86,7 @@ export function create(
     sendFile: (file) => sending.sendFile(file),
     edit: (message, part) => sending.edit(message, part),
     delete: (message, place) => sending.delete(message, place),
-    draft: (place, turnId, body, plain) => sending.draft(place, turnId, body, plain),
+    draft: (...draft) => sending.draft(...draft),
     download: (media, signal) => openFile(bot, media, timing.silenceMs, signal),
     lostSends,
     renderWhole: async (place, text) => (isElsewhere(place) ? undefined : await whole.render(place, text)),
@@ -95,8 +95,7 @@ export function create(
     react: (question, state) => showState(bot, question, state),
     openThread: (chat, name) => topics.open(chat, name),
     isAdmin: ({ chatId }, senderId) => bot.isAdmin(chatId, senderId),
-    readSignIn: config.miniApp && readInitData(token, timing.epochNow),
-    framedBy: config.miniApp && TELEGRAM_WEB,
+    ...(miniApp && { readSignIn: readInitData(token, timing.epochNow), framedBy: TELEGRAM_WEB }),
     health: () => receiving?.health ?? { state: 'off' },
   };
 }

@@ -6,6 +6,7 @@ import { toGatewayError } from '../../src/protocol/errors.ts';
 import type { Languages } from '../../src/protocol/texts/languages.ts';
 import { inEnglish, type PlainKey, type Say } from '../../src/protocol/texts/say.ts';
 import type { BotApi } from './bot-api.ts';
+import { framedPage } from './mini-app.ts';
 
 /** Telegram's limits for `setMyCommands`: commands in all, and characters of a description. */
 const MAX_COMMANDS = 100;
@@ -39,7 +40,7 @@ export class Introduction {
 
   /** `pageUrl`: the address of the page that the menu button opens, if it does. */
   constructor(bot: BotApi, deps: ChannelDeps, pageUrl?: string) {
-    this.#pageUrl = pageUrl;
+    this.#pageUrl = pageUrl === undefined ? undefined : framedPage(pageUrl);
     this.#bot = bot;
     this.#deps = deps;
   }

@@ -1,7 +1,6 @@
 /** The bot's device with its keys ("End-to-End Encryption"): loaded with the first encrypted room, because it takes 0.3 s of CPU time and 45 MB of memory. */
 import { hkdfSync } from 'node:crypto';
 import {
-  DecryptionErrorCode,
   DecryptionSettings,
   DeviceId,
   DeviceLists,
@@ -19,11 +18,12 @@ import {
 } from '@matrix-org/matrix-sdk-crypto-wasm';
 import { z } from 'zod';
 import type { KeyStore } from '../../../src/protocol/channel.ts';
-import { ChannelError, channelUnavailable, GatewayError } from '../../../src/protocol/errors.ts';
+import { ChannelError, GatewayError } from '../../../src/protocol/errors.ts';
 import type { Log } from '../../../src/protocol/log.ts';
 import { KeyedLock } from '../../../src/lib/async/keyed-lock.ts';
 import { TtlCache } from '../../../src/lib/ttl-cache.ts';
 import { CLIENT, type MatrixClient, pathOf } from '../client.ts';
+import { failureOf, LOGGED_IN_ANEW, MISSING_KEY } from './failures.ts';
 import { KeyDatabase, StaleKeys } from './key-database.ts';
 import { readSigningKeys } from './recovery.ts';
 
@@ -37,8 +37,7 @@ const KEYS_MS = 20_000;
 /** For how long a room's key counts as one of this process, in milliseconds, and for how many rooms: a week, after which the machine changes it anyway. */
 const ROTATED_MS = 7 * 24 * 3_600_000;
 const MAX_ROTATED = 5_000;
-
-/** A flush that waits for another is never given up. */
+/** A flush waits for the one before it. */
 const NEVER = new AbortController().signal;
 
 /** Who the bot is on its homeserver. */
@@ -86,10 +85,6 @@ const VISIBILITIES: Readonly<Record<string, HistoryVisibility>> = {
   joined: HistoryVisibility.Joined,
   world_readable: HistoryVisibility.WorldReadable,
 };
-const MISSING: ReadonlySet<DecryptionErrorCode> = new Set([
-  DecryptionErrorCode.MissingRoomKey,
-  DecryptionErrorCode.UnknownMessageIndex,
-]);
 
 interface DeviceParts {
   monotonicMs: () => number;
@@ -194,7 +189,7 @@ export class Device {
     } catch (error) {
       const { cause } = error as Error;
       if (!(cause instanceof MegolmDecryptionError)) throw error;
-      if (MISSING.has(cause.code)) return undefined;
+      if (MISSING_KEY.has(cause.code)) return undefined;
       throw new ChannelError('rejected', `The Matrix event cannot be decrypted: ${cause.description}`);
     }
   }
@@ -398,16 +393,8 @@ export class Device {
   }
 }
 
-/** What the operator must do when the keys of the device are not here. */
-const LOGGED_IN_ANEW =
-  'The keys of this Matrix device are not in this database, or are sealed for another token: log the bot in again (docs/matrix.md) and set MATRIX_TOKEN to the new access token.';
-
 function release({ machine, keys, users, isDiscarded }: OpenMachine): void {
   if (!isDiscarded || users > 0) return;
   machine.close();
   keys.close();
-}
-
-function failureOf(error: unknown): ChannelError {
-  return channelUnavailable('The encryption of Matrix failed; trying again.', error);
 }

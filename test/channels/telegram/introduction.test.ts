@@ -102,7 +102,7 @@ describe('the introduction of the bot', () => {
     const { chatSettings } = memoryStores();
     for (const url of ['https://chat.example.org/', 'https://other.example.org/']) {
       await introduce(fake, undefined, chatSettings, url)();
-      const button = { type: 'web_app', text: 'Chat page', web_app: { url } };
+      const button = { type: 'web_app', text: 'Chat page', web_app: { url: `${url}?framed=1` } };
       expect(fake.introduction.menuButton).toEqual(button);
     }
     const before = writes(fake);
