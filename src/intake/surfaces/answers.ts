@@ -14,7 +14,7 @@ import type { Form, PressHandler } from '../../protocol/receive.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 import { deciderOf } from '../approvals/commands.ts';
 import type { IntakeContext } from '../context.ts';
-import { deciding, isWaiting, undoAnswer } from './next-answer.ts';
+import { deciding, isReplyToUnstored, isWaiting, undoAnswer } from './next-answer.ts';
 
 const ANSWER = 'answer';
 
@@ -95,15 +95,21 @@ function describeAnswered(outcome: Decided, say: Say, done: 'ask.answered' | 'as
  * `StoreError`.
  */
 export async function answerByReply(
-  { approvals, ledger, languages }: IntakeContext,
+  context: IntakeContext,
   message: InboundMessage,
 ): Promise<string | undefined> {
+  const { approvals, ledger, languages } = context;
   const { replyTo, place, senderName, content } = message;
   if (replyTo === undefined || place !== 'private') return undefined;
   const [userId, address] = [userIdOf(message), addressOf(message)];
-  for (const { id } of await approvals.questions({ userId })) {
+  for (const question of await approvals.questions({ userId })) {
+    const { id } = question;
     const parts = await ledger.sentParts(await approvals.shownIn(id, address));
-    if (!parts.some((part) => part.id === replyTo)) continue;
+    const isReply =
+      parts.length === 0
+        ? await isReplyToUnstored(context, message, question)
+        : parts.some((part) => part.id === replyTo);
+    if (!isReply) continue;
     const by: Decider = { userId, name: senderName, owner: false, at: { address, place } };
     return await answerWith(approvals, id, by, content, languages.say(message), deciding(message));
   }

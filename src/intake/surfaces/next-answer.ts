@@ -73,7 +73,7 @@ export async function answerByNext(
       isWaiting(one) && one.replyOnly !== true && one.question?.address === address && isAfter(message, one),
   );
   for (const one of open) {
-    if ((await context.ledger.sentParts(approvalRef(one.id))).length === 0) continue;
+    if (!(await context.ledger.maybeSent(address, approvalRef(one.id)))) continue;
     const by = { userId: userIdOf(message), name: message.senderName, owner: false };
     const answer = { reason: message.content.trim(), message: decidedIn, undoMs: ANSWER_UNDO_MS };
     const outcome = await context.approvals.decide(one.id, 'approved', by, answer);
@@ -84,6 +84,20 @@ export async function answerByNext(
     return true;
   }
   return false;
+}
+
+/**
+ * True if a reply is taken as one to this question, whose ids are not stored yet: it is being sent, or its node has died. Throws only
+ * `StoreError`.
+ */
+export async function isReplyToUnstored(
+  { ledger }: Pick<IntakeContext, 'ledger'>,
+  message: InboundMessage,
+  record: ApprovalRecord,
+): Promise<boolean> {
+  const address = addressOf(message);
+  const isHere = isWaiting(record) && record.question?.address === address && isAfter(message, record);
+  return isHere && (await ledger.maybeSent(address, approvalRef(record.id)));
 }
 
 /** Platforms give whole seconds. A message from before, which arrives late, is not an answer. */

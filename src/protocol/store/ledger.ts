@@ -153,6 +153,8 @@ export interface Ledger extends SessionStore {
   noteSent(fence: Fence, ref: string, sent: SentMessage[]): Promise<NotedParts>;
   /** Platform ids known for `ref` (a turn id or a notice's ref). */
   sentParts(ref: string): Promise<SentMessage[]>;
+  /** True once the first delivery of `ref` to this address is being sent, unless it failed: it may be on screen before its ids are stored. */
+  maybeSent(address: Address, ref: string): Promise<boolean>;
   /** Those of these platform ids that were stored for any delivery of the last hour. */
   sentAmong(ids: readonly string[]): Promise<string[]>;
   /** The turn of an `in:` head, for a head whose message cannot be read; undefined when there is none. */

@@ -48,6 +48,13 @@ export function createDeliveries(database: Database, notes: Database) {
         const [row] = await sql<{ parts: SentMessage[] }[]>`select parts from delivery where ref = ${ref}`;
         return row?.parts ?? [];
       }),
+    maybeSent: (address, ref) =>
+      database.exists(
+        (sql) => sql`
+          select from lane join lane_item item on item.lane = lane.key
+          where lane.key = ${`out:${address}`} and item.dedupe = ${ref} and item.seq <= lane.head + 1
+            and (item.done_at is null or exists (select from delivery where delivery.ref = ${ref}))`,
+      ),
     sentAmong: (ids) =>
       database.run(async (sql) => {
         const rows = await sql<{ id: string }[]>`

@@ -1,7 +1,6 @@
 /** The messages with buttons that a session leaves on screens when it is deleted: requests, questions and cards of subagents. */
 import { agentLane, agentPrefix } from '../../protocol/agent/subagents.ts';
-import type { DeliveryPayload } from '../../protocol/message.ts';
-import type { SessionKey } from '../../protocol/message.ts';
+import type { DeliveryPayload, SessionKey } from '../../protocol/message.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import type { Sql } from '../database/database.ts';
 import { bumpLane, liveNode } from '../lanes/lane-sql.ts';

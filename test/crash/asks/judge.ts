@@ -36,7 +36,7 @@ export function judgeAsks(evidence: AskEvidence): Judged {
     ...evidence.wanted.map((name) => judgeQuestion(evidence, name)),
     ...evidence.owners.map((chat) => judgeOwner(evidence, chat)),
     judgeWorker(evidence),
-    ...[...evidence.friends, ...evidence.owners, evidence.worker].map(judgeOpen),
+    ...[...evidence.friends, ...evidence.owners, evidence.worker].map((chat) => judgeOpen(evidence, chat)),
   ];
   const of = (kind: keyof Judged): string[] => all.flatMap((one) => one[kind] ?? []);
   return {
@@ -114,10 +114,15 @@ function judgeWorker(evidence: AskEvidence): Partial<Judged> {
   };
 }
 
-/** Nothing waits for a press once everything is done. */
-function judgeOpen({ chat, shown }: ChatEvidence): Partial<Judged> {
-  const open = shown.filter(({ buttons }) => buttons > 0);
+/** Nothing waits for a press once everything is done, but for copies whose sends a kill left unanswered: no one knows of those. */
+function judgeOpen({ deaths }: AskEvidence, { chat, shown, seenAt }: ChatEvidence): Partial<Judged> {
+  const open = shown.filter(({ id, buttons }) => buttons > 0 && !isStruck(deaths, seenAt(id)));
   return { lost: open.map(({ text }) => `${chat}: left open: ${text.slice(0, 80)}`) };
+}
+
+/** True if a kill may have taken the reply to a send that was first seen then. */
+function isStruck(deaths: readonly number[], at: number): boolean {
+  return deaths.some((death) => at > death - STRUCK_MS && at < death + STRUCK_MS);
 }
 
 /** A second copy counts, unless a kill may have taken the reply to the first send of one. */
@@ -127,10 +132,7 @@ function copiesOf(
   copies: readonly (ShownCard & { chat: ChatEvidence })[],
 ): Partial<Judged> {
   if (copies.length < 2) return {};
-  const struck = copies.filter(({ id, chat }) => {
-    const at = chat.seenAt(id);
-    return deaths.some((death) => at > death - STRUCK_MS && at < death + STRUCK_MS);
-  });
+  const struck = copies.filter(({ id, chat }) => isStruck(deaths, chat.seenAt(id)));
   const line = `${what} is shown ${copies.length} times`;
   return struck.length >= copies.length - 1 ? { ambiguous: [line] } : { seenTwice: [line] };
 }

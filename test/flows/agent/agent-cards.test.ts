@@ -48,7 +48,7 @@ describeGateway('what a conversation leaves on screens', SETTINGS, (fixture) => 
     await remove(chat);
     await ended(chat);
     await fixture().idle(`telegram:${chat}`);
-    await ended(chat);
+    expect(screen(chat)).not.toContain('is working');
   });
 
   it('is over when the rows are deleted under a subagent that no one has stopped', async () => {
@@ -57,7 +57,7 @@ describeGateway('what a conversation leaves on screens', SETTINGS, (fixture) => 
     await ended(chat);
     for (const call of fixture().ollama.calls) call.release();
     await fixture().idle(`telegram:${chat}`);
-    await ended(chat);
+    expect(screen(chat)).not.toContain('is working');
   });
 
   it('is over when the session is deleted while no gateway runs', async () => {
@@ -89,5 +89,6 @@ describeGateway('what a conversation leaves on screens', SETTINGS, (fixture) => 
     await seen(friend, 'No answer is needed any more.');
     says(friend, 'Yes, I am.');
     await seen(friend, 'echo: Yes, I am.');
+    expect(screen(friend)).not.toContain('as your answer');
   });
 });

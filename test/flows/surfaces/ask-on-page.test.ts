@@ -90,7 +90,11 @@ describeGateway('a question to a session on the page', SETTINGS, (fixture) => {
     says(first.chat, 'once more');
     await seen(first.chat, '"question": "And now?"');
     fixture().telegram.press(first.chat, 'Approve', first.chat);
-    const { id } = await vi.waitFor(async () => (await listed(first.token))[0] ?? expect.fail('none'), WAIT);
+    const { id } = await vi.waitFor(async () => {
+      const [found] = await listed(first.token);
+      if (found === undefined) throw new Error('nothing is asked');
+      return found;
+    }, WAIT);
     expect(await answer(id, first.token, { refuse: true, never: true })).toBe(200);
     expect(await toolAnswer('once more')).toContain('does not want to answer');
     calls('a third time', 'ask', { to: 'http:lamp', question: 'Still?' });

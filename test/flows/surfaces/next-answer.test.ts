@@ -135,6 +135,27 @@ describeGateway('the next message of a person who was asked', SETTINGS, (fixture
     expect(await toolAnswer(second.said)).toContain('to the second');
   });
 
+  it('is the answer, and so is a reply, while the id of the question on screen is not stored yet', async () => {
+    for (const [text, isReply] of [
+      ['as a reply', true],
+      ['as the next', false],
+    ] as const) {
+      const question = `Seen ${text}?`;
+      const { friend } = await asked(question);
+      const id = await idOf(question);
+      await fixture().idle(`telegram:${friend}`);
+      const replyTo = messageWith(friend, question);
+      // As when a node has died between the send and the storing of its id.
+      await fixture().sql`delete from delivery where ref = ${`approval:${id}`}`;
+      await fixture().sql`update lane_item set done_at = null where dedupe = ${`approval:${id}`}`;
+      says(friend, text, isReply ? { replyTo } : {});
+      await vi.waitFor(
+        async () => expect(await stored(question)).toEqual({ state: 'approved', reason: text }),
+        WAIT,
+      );
+    }
+  });
+
   it('in a group is for the group', async () => {
     const { friend } = await asked('In private?');
     const group = '-100777';
