@@ -188,7 +188,9 @@ describePageOnFakeGateway('approvals on the page', (tab, fixture) => {
     const args = { command: 'rm -rf a\u202e', count: 2 };
     gateway.pendingApprovals = [{ ...pendingApproval(turn, 'e1', ''), args }];
     turn.emit({ type: 'approval_needed', approvalId: 'e1' });
-    await tab.page.getByRole('button', { name: 'Edit', exact: true }).click();
+    // The question above has such a button, too.
+    const card = tab.page.locator('[data-approval="e1"]');
+    await card.getByRole('button', { name: 'Edit', exact: true }).click();
     const command = tab.page.getByRole('textbox', { name: 'Command', exact: true });
     const count = tab.page.getByRole('textbox', { name: 'count' });
     expect(await command.inputValue()).toBe(String.raw`"rm -rf a\u202e"`);
