@@ -107,8 +107,8 @@ export class TurnRings {
       ];
       return { events, endedTurn };
     }
-    const later = whole(rings.slice(index + 1));
-    return { events: [...(rings[index]?.since(place.eventSeq) ?? []), ...later], endedTurn };
+    const laterEvents = whole(rings.slice(index + 1));
+    return { events: [...(rings[index]?.since(place.eventSeq) ?? []), ...laterEvents], endedTurn };
   }
 
   /** The place of the newest event that is kept. */

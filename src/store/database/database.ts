@@ -183,10 +183,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { searchTimeoutMs } = options;
   let pool = openPool(options, size);
   /** Gives up on all connections of a pool in which one leads nowhere; the statements on them fail, and are repeated. */
-  const replace = (silent: Pool): void => {
-    if (pool !== silent || closing.signal.aborted) return;
+  const replace = (oldPool: Pool): void => {
+    if (pool !== oldPool || closing.signal.aborted) return;
     pool = openPool(options, size);
-    void silent.client.end({ timeout: 0 });
+    void oldPool.client.end({ timeout: 0 });
   };
   const permits = createSemaphore(size * (searchTimeoutMs === undefined ? PIPELINED : 1), acquireTimeoutMs);
   // A transaction keeps its connection from the first statement to the last: one connection stays free of

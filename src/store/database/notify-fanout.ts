@@ -159,11 +159,11 @@ async function listen(
 
 /** A connection that only receives shows by nothing else that a firewall has dropped it without telling. Its close opens another. */
 function endIfSilent(client: postgres.Sql, answerMs: number, log: Log): void {
-  const late = setTimeout(() => {
+  const timer = setTimeout(() => {
     log.warn({}, 'event_listen_silent');
     void client.end({ timeout: 0 });
   }, answerMs).unref();
-  const forget = (): void => clearTimeout(late);
+  const forget = (): void => clearTimeout(timer);
   // The failure of a connection that was lost is reported when it closes.
   void client`select 1`.then(forget, forget);
 }
