@@ -7,6 +7,7 @@ const OWNER = '7001';
 const OTHER_OWNER = '7002';
 const FRIEND = '7003';
 const ran: string[] = [];
+let greetings = 0;
 const contacts = Array.from({ length: 20 }, (_, index) => String(8_001 + index)).values();
 const SETTINGS = {
   telegram: true,
@@ -25,8 +26,9 @@ describeGateway('a bot that owners have connected to their account', SETTINGS, (
   const owner = (): string => fixture().telegram.screen(OWNER).join('\n');
   /** The owner's private chat with the bot is open, and their account connected. */
   const connected = async (): Promise<string> => {
-    fixture().telegram.says(OWNER, 'hello bot', OWNER);
-    await vi.waitFor(() => expect(owner()).toContain('echo: hello bot'), WAIT);
+    const greeting = `hello bot ${(greetings += 1)}`;
+    fixture().telegram.says(OWNER, greeting, OWNER);
+    await vi.waitFor(() => expect(owner()).toContain(`echo: ${greeting}`), WAIT);
     return business().connects(OWNER);
   };
 
