@@ -59,7 +59,7 @@ describe('capacity', () => {
     await driven.send('in:telegram:2', 'b');
     await driven.send('out:telegram:1', 'c');
     expect(said(driven)).toEqual(['a', 'c']);
-    expect(driven.bus.running()).toEqual({ in: 1, out: 1, agent: 0, poll: 0, speech: 0, hook: 0 });
+    expect(driven.bus.running()).toEqual({ in: 1, out: 1, agent: 0, poll: 0, speech: 0, hook: 0, push: 0 });
     expect(driven.bus.claimingNode('in')).toBeUndefined();
     expect(driven.bus.claimingNode('poll')).toBeDefined();
   });

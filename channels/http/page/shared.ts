@@ -11,7 +11,7 @@ import * as api from './api.ts';
 import * as files from './chat/files.tsx';
 import * as linkedChats from './chat/linked-chats.ts';
 import * as linkedQuestion from './chat/linked-question.tsx';
-import * as trace from './chat/turn/trace.tsx';
+import * as plainText from './markdown/plain-text.ts';
 import * as confirm from './confirm.tsx';
 import * as dom from './dom.ts';
 import * as inPlace from './failures/in-place.ts';
@@ -30,7 +30,7 @@ Reflect.set(globalThis, 'parleyShared', {
   './chat/files.tsx': files,
   './chat/linked-chats.ts': linkedChats,
   './chat/linked-question.tsx': linkedQuestion,
-  './chat/turn/trace.tsx': trace,
+  './markdown/plain-text.ts': plainText,
   './confirm.tsx': confirm,
   './dom.ts': dom,
   './failures/in-place.ts': inPlace,

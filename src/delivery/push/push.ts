@@ -19,6 +19,7 @@ import {
 import type { LaneHead, LaneKey, LaneStore } from '../../protocol/store/lanes.ts';
 import type { ChoiceStore } from '../../protocol/store/records.ts';
 import { type PageLanguages, sayToPerson } from '../../protocol/texts/languages.ts';
+import { textRef } from '../../protocol/texts/say.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { createHash } from 'node:crypto';
 import type { Egress } from '../../protocol/agent/tool.ts';
@@ -133,10 +134,7 @@ function createApi(
       const id = createHash('sha256').update(`${tokenId} ${endpoint}`).digest('hex').slice(0, 32);
       const contact = origin?.startsWith('https://') === true ? origin : undefined;
       if (!(await push.addTarget({ id, tokenId, endpoint, keys, contact }, client)))
-        throw new GatewayError(
-          'too_many_subscriptions',
-          'Notifications are on in too many of your browsers: turn them off in one of those first.',
-        );
+        throw new GatewayError('too_many_subscriptions', textRef('push.too_many'));
       added();
       return id;
     },

@@ -58,6 +58,7 @@ describeStore('a dangerous call', (databases) => {
         content: expect.stringContaining('"word": "disk `1`\\u{202e}"'),
         buttons: [
           { label: 'Approve', value: `approve:${asked.id}` },
+          { label: 'Edit', value: `change:${asked.id}`, form: true },
           { label: 'Deny', value: `deny:${asked.id}` },
           { label: 'Always allow this exact call here', value: `always:${asked.id}` },
         ],

@@ -109,7 +109,7 @@ describeGateway('a token without admin', { furnish, tools: riskyTools(ran) }, (f
     expect((await post(token, 'plain', '/stop')).status).toBe(200);
     expect((await post(token, 'plain', '/etc/hosts is a file')).status).toBe(202);
     const { commands } = await (await fixture().call('/v1/commands', { token })).json();
-    expect(commands.map(({ name }: { name: string }) => name)).toEqual(['stop']);
+    expect(commands.map(({ name }: { name: string }) => name)).toEqual(['stop', 'answer', 'questions']);
     expect((await post(await withToken('chat', 'commands'), 'plain-2', '/status')).status).toBe(200);
   });
 });

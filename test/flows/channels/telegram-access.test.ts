@@ -65,34 +65,35 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
     const friend = people.next().value ?? '';
     const stranger = '9100';
     const cases = [
-      { chat: LISTED_GROUP, from: friend, text: `${NAME} a`, answered: true },
-      { chat: LISTED_GROUP, from: stranger, text: `${NAME} b`, answered: true },
-      { chat: LISTED_GROUP, from: friend, text: 'no name c', answered: false },
-      { chat: LISTED_SUPERGROUP, from: friend, text: `${NAME} d`, answered: true },
-      { chat: LISTED_SUPERGROUP, from: stranger, text: `${NAME} e`, answered: true },
-      { chat: LISTED_SUPERGROUP, from: stranger, text: 'no name f', answered: false },
-      { chat: '-4003', from: friend, text: `${NAME} g`, answered: false },
-      { chat: '-1004004', from: friend, text: `${NAME} h`, answered: false },
-      { chat: '-4003', from: stranger, text: `${NAME} i`, answered: false },
-      { chat: '-1004004', from: stranger, text: `${NAME} j`, answered: false },
-      { chat: friend, from: friend, text: 'private k', answered: true },
+      { chat: LISTED_GROUP, from: friend, name: NAME, word: 'apple', answered: true },
+      { chat: LISTED_GROUP, from: stranger, name: NAME, word: 'berry', answered: true },
+      { chat: LISTED_GROUP, from: friend, name: '', word: 'cherry', answered: false },
+      { chat: LISTED_SUPERGROUP, from: friend, name: NAME, word: 'date', answered: true },
+      { chat: LISTED_SUPERGROUP, from: stranger, name: NAME, word: 'elder', answered: true },
+      { chat: LISTED_SUPERGROUP, from: stranger, name: '', word: 'fig', answered: false },
+      { chat: '-4003', from: friend, name: NAME, word: 'grape', answered: false },
+      { chat: '-1004004', from: friend, name: NAME, word: 'hazel', answered: false },
+      { chat: '-4003', from: stranger, name: NAME, word: 'ivy', answered: false },
+      { chat: '-1004004', from: stranger, name: NAME, word: 'juniper', answered: false },
+      { chat: friend, from: friend, name: '', word: 'kiwi', answered: true },
     ];
-    for (const { chat, from, text } of cases) fixture().telegram.says(chat, text, from);
-    // In a group the model reads who is writing, in a private chat nothing but the text.
-    const answers = cases.flatMap(({ chat, from, text, answered }) => {
+    for (const { chat, from, name, word } of cases)
+      fixture().telegram.says(chat, `${name} ${word}`.trim(), from);
+    // In a group the model reads who is writing, in a private chat nothing but the text; never its own name before it.
+    const answers = cases.flatMap(({ chat, from, word, answered }) => {
       if (!answered) return [];
       const mark = chat === from ? '' : `\\[\\w{16}: Person ${from} writes\\]\n`;
-      return [{ chat, read: new RegExp(`echo: ${mark}${text}$`, 'm') }];
+      return [{ chat, read: new RegExp(`echo: ${mark}${word}$`, 'm') }];
     });
     await vi.waitFor(() => {
       for (const { chat, read } of answers) expect(screen(chat).join('\n')).toMatch(read);
     }, WAIT);
     await taken();
-    for (const { chat, text, answered } of cases) {
+    for (const { chat, word, answered } of cases) {
       const said = fixture().ollama.calls.filter(({ body }) =>
-        body.messages.some(({ role, content }) => role === 'user' && content.includes(text)),
+        body.messages.some(({ role, content }) => role === 'user' && content.includes(word)),
       );
-      expect(said.length > 0, `${text} in ${chat}`).toBe(answered);
+      expect(said.length > 0, `${word} in ${chat}`).toBe(answered);
     }
     expect(screen('-4003')).toEqual([]);
     expect(screen('-1004004')).toEqual([]);
@@ -101,8 +102,8 @@ describeGateway('Telegram lets in', { telegram: true, file }, (fixture) => {
   it('one session for a whole group, and not for another group of the same people', async () => {
     const messages = await fixture().messages(`telegram:${LISTED_GROUP}`);
     expect(messages.filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
-      `${NAME} a`,
-      `${NAME} b`,
+      'apple',
+      'berry',
     ]);
   });
 

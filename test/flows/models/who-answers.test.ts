@@ -94,6 +94,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
       reason: 'is out of memory',
       tools: true,
       omissions: [],
+      contextUse: { tokens: expect.any(Number), window: expect.any(Number) },
     });
     await ask('large', 'third');
     expect(await answering('large')).toEqual({
@@ -102,6 +103,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
       reason: null,
       tools: true,
       omissions: [],
+      contextUse: { tokens: expect.any(Number), window: expect.any(Number) },
     });
     expect((await fixture().modelCall('third')).body.model).toBe('big');
     expect(await say('large', '/model')).toContain('Model: `big`\n');
@@ -129,6 +131,7 @@ describeGateway('the answering model', { env: { MODEL: 'gone' }, furnish, model:
       reason: null,
       tools: false,
       omissions: [],
+      contextUse: { tokens: expect.any(Number), window: expect.any(Number) },
     });
     expect((await fixture().call('/v1/sessions/http:unknown/model')).status).toBe(404);
     const { body } = await fixture().modelCall('hello plain');

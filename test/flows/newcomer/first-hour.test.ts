@@ -57,7 +57,7 @@ describePage('the first hour of a newcomer', (tab) => {
     await said.getByText('2/2').waitFor();
     await save('3-answered-again');
 
-    await said.getByRole('button', { name: 'Edit and send in another chat' }).first().click();
+    await said.getByRole('button', { name: 'Edit', exact: true }).first().click();
     await said.getByLabel('Your message').fill(`how do I bake rye, ${name}?`);
     await save('4-editing');
     const outside = await said

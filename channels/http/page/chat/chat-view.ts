@@ -155,7 +155,12 @@ export class ChatView {
 
   /** Opens the trace of the newest answer. */
   showTrace() {
-    this.#conversation?.showNewestTrace();
+    this.#conversation?.showNewestTrace().catch(this.#host.showError);
+  }
+
+  /** Lets screen readers read an answer that has ended. */
+  async #announce(conversation: Conversation, turnId: string | undefined): Promise<void> {
+    byId('announcer', HTMLElement).textContent = await conversation.spokenText(turnId);
   }
 
   /** Sends a message without files. */
@@ -199,7 +204,7 @@ export class ChatView {
         if (event.type === 'mode_changed' || event.type === 'profile_switched') void this.#choices.refresh();
         if (REFRESHING.has(event.type)) refresh();
         if (event.type !== 'turn_ended') return;
-        byId('announcer', HTMLElement).textContent = conversation.spokenText(event.turnId);
+        this.#announce(conversation, event.turnId).catch(this.#host.showError);
         refresh();
         void this.#choices.refreshModel();
         this.#host.changed();

@@ -11,7 +11,6 @@ import { EndOfList } from './end-of-list.ts';
 import { ChatFiles, type ShownFile } from './files.tsx';
 import { type Group, move, place, type Placed, remove } from './groups.ts';
 import { textOf, withNote } from './turn/answer.ts';
-import { showTrace } from './turn/trace.tsx';
 import { turnVisibilities } from './turn/turn-visibility.ts';
 import {
   applyPlan,
@@ -35,6 +34,8 @@ const PAGE_SIZE = 50;
 /** Messages per request while loading up to a message that a search found, and the most such requests. */
 const FOUND_PAGE_SIZE = 200;
 const MAX_PAGES_TO_FOUND = 50;
+/** What every formula begins with. */
+const MAY_HAVE_FORMULA = /\$|\\[([]|```math/;
 
 /** A turn in its place, or the line where `/new` began a new conversation. */
 export type Item = Placed & ({ turn: Signal<Turn> } | { resetAt: string });
@@ -86,7 +87,7 @@ export class Conversation {
     this.host = {
       files: new ChatFiles(api, key),
       plans: this.#plans.host,
-      act: async (one) => (one.do === 'trace' ? this.#showTrace(one.turnId) : await act(one)),
+      act: async (one) => (one.do === 'trace' ? await this.#showTrace(one.turnId) : await act(one)),
     };
     this.#end = new EndOfList(abortSignal, () => this.hasEarlier.value && void this.loadEarlier());
     this.#commands = new CommandAnswers(key, abortSignal, (answer) => this.#showCommand(answer));
@@ -107,21 +108,26 @@ export class Conversation {
     return this.groups.peek().flatMap(({ items }) => items);
   }
 
-  /** Opens the trace of the newest answer. */
-  showNewestTrace(): void {
+  /** Opens the trace of the newest answer. Rejects if its script cannot be loaded. */
+  async showNewestTrace(): Promise<void> {
     const newest = this.#shown().findLast(({ marks }) => marks.turnId !== '');
-    if (newest !== undefined) this.#showTrace(newest.marks.turnId);
+    if (newest !== undefined) await this.#showTrace(newest.marks.turnId);
   }
 
-  #showTrace(turnId: string): true {
+  async #showTrace(turnId: string): Promise<true> {
+    const { showTrace } = await import('./turn/trace.tsx');
     showTrace((include) => this.#api.conversations.trace(turnId, include));
     return true;
   }
 
-  /** The text of a turn's answer, as it is read aloud. */
-  spokenText(turnId: string | undefined = ''): string {
+  /** The text of a turn's answer, as it is read aloud. Rejects if the script that reads formulas cannot be loaded. */
+  async spokenText(turnId: string | undefined = ''): Promise<string> {
     const turn = this.#turn(turnId)?.peek();
-    return turn === undefined ? '' : plainText(textOf(turn.answer));
+    if (turn === undefined) return '';
+    const text = textOf(turn.answer);
+    if (!MAY_HAVE_FORMULA.test(text)) return plainText(text);
+    const { readAloud } = await import('../markdown/read-aloud.ts');
+    return readAloud(text);
   }
 
   close(): void {

@@ -2,8 +2,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WireListed, WireRun, WireSchedule } from '../../wire.ts';
-import { showTrace } from '../chat/turn/trace.tsx';
 import { askText, confirmDelete } from '../confirm.tsx';
+import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { dayAndClock, say, sayParts } from '../texts.ts';
 import {
@@ -203,6 +203,11 @@ function History({
 }): JSX.Element {
   const { ask } = useHost();
   const answer = useAnswer<{ runs: WireRun[] }>(`/v1/schedules/${encodeURIComponent(id)}/runs`);
+  const [problem, setProblem] = useState('');
+  const openTrace = async (turnId: string): Promise<void> => {
+    const { showTrace } = await import('../chat/turn/trace.tsx');
+    showTrace(() => ask('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`));
+  };
   const rowOf = ({ dueAt, at, outcome, result, turnId, endedAt }: WireRun): (JSX.Element | string)[] => [
     <Moment at={dueAt} />,
     outcome === 'begun' ? <Moment at={at} /> : '–',
@@ -216,13 +221,16 @@ function History({
       <Act
         label={say('page.trace')}
         of={say('page.set.run_due', { moment: dayAndClock(dueAt) })}
-        press={() => showTrace(() => ask('GET', `/v1/turns/${encodeURIComponent(turnId)}/trace`))}
+        press={() => void openTrace(turnId).catch((error: unknown) => setProblem(messageOf(error)))}
       />
     ),
   ];
   return (
     <Dialog class="trace" title={say('page.set.runs_title')} close={close}>
       <p dir="auto">{say('page.set.runs_of', { task })}</p>
+      <p class="error-text" role="alert">
+        {problem}
+      </p>
       {answer.body === undefined ? (
         <Loading of={answer} />
       ) : answer.body.runs.length === 0 ? (

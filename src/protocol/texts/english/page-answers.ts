@@ -22,6 +22,7 @@ export const pageMarkdown = {
 export const notifications = {
   'push.question': 'A question waits for your decision.',
   'push.answer': 'An answer is ready.',
+  'push.too_many': 'Notifications are on in too many of your browsers: turn them off in one of those first.',
   'page.push': 'Notifications',
   'page.push.how':
     'This browser can tell you when a question waits for your decision, or when an answer that took long is ready, even while the page is closed.',

@@ -109,6 +109,7 @@ export const settingNames = {
   'name.profiles.fallbacks': 'Fallback models',
   'name.profiles.maxIterations': 'Model calls per turn',
   'name.profiles.enabledTools': 'Enabled tools',
+  'name.profiles.skills': 'Skills',
   'name.profiles.planning': 'Planning',
   'name.profiles.planningEnabled': 'Planning on or off',
   'name.profiles.planningPhase2Enabled': 'Review of the analysis',
