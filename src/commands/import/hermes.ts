@@ -5,7 +5,7 @@
 import { GatewayError } from '../../protocol/errors.ts';
 import { parseJson } from '../../lib/json/json.ts';
 import { collectTurns, textOf, timeIn } from './chat-turns.ts';
-import { type ImportItem, omitted, partOf, type ReadItems } from './items.ts';
+import { type ImportItem, markColumns, marksIn, omitted, partOf, type ReadItems } from './items.ts';
 import { jobsIn } from './jobs.ts';
 import type { SourceFolder } from './source-folder.ts';
 import { openSqlite, type SqliteFile, type SqliteRow } from './sqlite-file.ts';
@@ -63,10 +63,8 @@ async function* sessions(file: string): ReadItems {
   });
   try {
     const columns = database.columns('sessions');
-    const extra = ['title', 'display_name', 'pinned', 'archived', 'model'].filter((name) =>
-      columns.has(name),
-    );
-    const names = ['id', 'source', 'started_at', ...extra].join(', ');
+    const extra = ['title', 'display_name', 'model'].filter((name) => columns.has(name));
+    const names = ['id', 'source', 'started_at', ...extra, ...markColumns(columns)].join(', ');
     for (const row of database.rows(`select ${names} from sessions order by started_at, id`))
       yield session(database, row);
   } finally {
@@ -102,8 +100,7 @@ function session(database: SqliteFile, row: SqliteRow): ImportItem {
     kind: 'chat',
     id,
     title: typeof title === 'string' ? title : undefined,
-    pinned: row['pinned'] === 1,
-    archived: row['archived'] === 1,
+    marks: marksIn(row),
     ...turns.end(),
   };
 }

@@ -1,7 +1,9 @@
 /** What the readers of other programs' folders yield, and how much of it is taken. */
+import { z } from 'zod';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { ForeignTurn } from '../../store/index.ts';
 import type { ScheduleWhen } from '../../protocol/schedules.ts';
+import { type SessionMarks, sessionMarks } from '../../protocol/store/records.ts';
 
 /** Conversations of one import. */
 export const MAX_CHATS = 5_000;
@@ -30,8 +32,21 @@ export interface ChatItem {
   turns: readonly ForeignTurn[];
   /** Number of older turns that are not among them. */
   olderTurns: number;
-  pinned?: boolean | undefined;
-  archived?: boolean | undefined;
+  /** What its people marked it with. */
+  marks?: SessionMarks | undefined;
+}
+
+const marksSchema = z.object(sessionMarks);
+
+/** The columns of other programs that have the names of a session's marks, of those that a table has. */
+export function markColumns(columns: ReadonlySet<string>): string[] {
+  return Object.keys(sessionMarks).filter((name) => columns.has(name));
+}
+
+/** The marks in a row; those that it lacks are off. */
+export function marksIn(row: Readonly<Record<string, unknown>>): SessionMarks {
+  const marks = Object.keys(sessionMarks).map((name) => [name, row[name] === 1]);
+  return marksSchema.parse(Object.fromEntries(marks));
 }
 
 /** A fact about the person. */

@@ -7,7 +7,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import { parseJson } from '../../lib/json/json.ts';
 import { oneLine, withItems } from '../../lib/text.ts';
 import { collectTurns, textOf, timeIn } from './chat-turns.ts';
-import { type ImportItem, omitted, type ReadItems } from './items.ts';
+import { type ImportItem, markColumns, marksIn, omitted, type ReadItems } from './items.ts';
 import { whenOfRule } from './repeat-rule.ts';
 import type { SourceFolder } from './source-folder.ts';
 import { openSqlite, type SqliteFile, type SqliteRow } from './sqlite-file.ts';
@@ -84,7 +84,7 @@ function personIn(database: SqliteFile, user: string | undefined): string {
 
 async function* itemsOf(database: SqliteFile, person: string): ReadItems {
   const columns = database.columns('chat');
-  const marks = ['archived', 'pinned'].filter((name) => columns.has(name)).map((name) => `, ${name}`);
+  const marks = markColumns(columns).map((name) => `, ${name}`);
   const chats = `select id, title, chat, created_at${marks.join('')} from chat where user_id = ? order by created_at, id`;
   for (const row of database.rows(chats, person)) yield chatItem(row);
   yield* ofTable(database, 'memory', 'content', person, ({ content }) => factOf(String(content ?? '')));
@@ -114,7 +114,7 @@ function* ofTable(
       yield itemOf(row);
 }
 
-function chatItem({ id, title, chat, created_at, archived, pinned }: SqliteRow): ImportItem {
+function chatItem({ id, title, chat, created_at, ...row }: SqliteRow): ImportItem {
   const { data } = chatShape.safeParse(typeof chat === 'string' ? parseJson(chat) : undefined);
   const name = oneLine(String(title ?? '')).slice(0, 80);
   if (data === undefined)
@@ -132,8 +132,7 @@ function chatItem({ id, title, chat, created_at, archived, pinned }: SqliteRow):
     kind: 'chat',
     id: String(id),
     title: name === '' || name === 'New Chat' ? undefined : name,
-    archived: archived === 1,
-    pinned: pinned === 1,
+    marks: marksIn(row),
     ...turns.end(),
   };
 }

@@ -111,8 +111,7 @@ async function receiveChat(
     title: titleOf(item),
     turns: item.turns,
     sources: UNKNOWN_SOURCES,
-    pinned: item.pinned ?? false,
-    archived: item.archived ?? false,
+    marks: item.marks,
     createdAt: new Date(Math.min(now, ...times.slice(0, 1))),
     updatedAt: new Date(Math.min(now, ...times.slice(-1))),
   });

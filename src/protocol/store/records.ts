@@ -143,8 +143,11 @@ export const sessionMarks = {
   archived: z.boolean().describe('listed only on request'),
 };
 
+/** Those of one session. */
+export type SessionMarks = z.output<z.ZodObject<typeof sessionMarks>>;
+
 /** A session as lists and channels see it. */
-export interface SessionRecord extends z.output<z.ZodObject<typeof sessionMarks>> {
+export interface SessionRecord extends SessionMarks {
   key: SessionKey;
   profileId: string;
   /** Someone has chosen this profile for the session; otherwise a binding of config.json wins. */

@@ -1,7 +1,7 @@
 /** Stores conversations that come from another program, each whole, in one transaction. */
 import type { Source } from '../../protocol/agent/risk.ts';
 import type { SessionKey } from '../../protocol/message.ts';
-import type { ContextEntry } from '../../protocol/store/records.ts';
+import type { ContextEntry, SessionMarks } from '../../protocol/store/records.ts';
 import { newId } from '../../lib/ids.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText, estimateTokens } from '../../lib/text.ts';
@@ -28,8 +28,7 @@ export interface ForeignChat {
   turns: readonly ForeignTurn[];
   /** Sources of all its text: they taint the session. */
   sources: readonly Source[];
-  pinned: boolean;
-  archived: boolean;
+  marks?: SessionMarks | undefined;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -49,16 +48,17 @@ export function createImports(database: Database): ImportStore {
 }
 
 async function importChat(sql: Sql, chat: ForeignChat): Promise<boolean> {
-  const { ownerTokenId, turns, sources, pinned, archived, createdAt, updatedAt } = chat;
+  const { ownerTokenId, turns, sources, marks, createdAt, updatedAt } = chat;
   const key = cleanText(chat.key);
   const records = recordsOf(turns, sources);
   const messageCount = records.at(-1)?.final_seq ?? records.at(-1)?.user_seq ?? 0;
   const rows = await sql`
-    insert into session (key, owner_token_id, title, sources, pinned, archived, message_seq, read_seq, created_at, updated_at)
-    values (${key}, ${cleanText(ownerTokenId)}, ${cleanText(chat.title)}, ${cleanJson(sources)}::jsonb, ${pinned}, ${archived},
+    insert into session (key, owner_token_id, title, sources, message_seq, read_seq, created_at, updated_at)
+    values (${key}, ${cleanText(ownerTokenId)}, ${cleanText(chat.title)}, ${cleanJson(sources)}::jsonb,
       ${messageCount}, ${messageCount}, ${createdAt.toISOString()}::timestamptz, ${updatedAt.toISOString()}::timestamptz)
     on conflict (key) do nothing returning key`;
   if (rows.length === 0) return false;
+  if (marks !== undefined) await sql`update session set ${sql({ ...marks })} where key = ${key}`;
   await sql`insert into lane (key, head, tail) values (${`in:${key}`}, ${turns.length}, ${turns.length})`;
   for (let from = 0; from < records.length; from += TURNS_PER_STATEMENT)
     await insertTurns(sql, key, records.slice(from, from + TURNS_PER_STATEMENT));

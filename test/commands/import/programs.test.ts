@@ -146,7 +146,8 @@ describeStore('an import from OpenClaw', (databases) => {
 
 describeStore('an import from Hermes Agent', (databases) => {
   it('brings what people saw, without what was rewound, summarized or done by a schedule', async () => {
-    const { run, chats } = await importer(await databases.open());
+    const store = await databases.open();
+    const { run, chats } = await importer(store);
     const folder = folderOf({
       'SOUL.md': 'Be brief.',
       'config.yaml': 'x: 1',
@@ -204,6 +205,8 @@ describeStore('an import from Hermes Agent', (databases) => {
       title: 'A trip',
       messages: ['user: Where to?', 'assistant: To Lviv.', 'user: By train?', 'assistant: Three go.'],
     });
+    const [listed] = await store.ledger.listSessions({ limit: 1, archived: false });
+    expect(listed).toMatchObject({ title: 'A trip', pinned: true, archived: false });
   });
 });
 
