@@ -178,7 +178,7 @@ async function sessionOf({ ledger }: IntakeContext, message: InboundMessage): Pr
 
 /**
  * What a text does that answers a question instead of starting a turn; undefined for any other. A forwarded text is not
- * its sender's own, so it does nothing.
+ * its sender's own, so it does nothing; neither does a reply to a message that was deleted or that is hidden.
  */
 async function actOnText(
   context: IntakeContext,
@@ -187,7 +187,8 @@ async function actOnText(
   owner: boolean,
 ): Promise<Receipt | undefined> {
   if (questions.length > 0 && (await answerByNext(context, message, questions))) return { kind: 'handled' };
-  if (message.replyTo === undefined || message.forwarded === true) return undefined;
+  const { replyTo, quoted, forwarded } = message;
+  if (replyTo === undefined || quoted === undefined || forwarded === true) return undefined;
   const session = await sessionOf(context, message);
   const outcome =
     (await answerByReply(context, message)) ??

@@ -112,6 +112,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     ledger: partial<Ledger>({
       undelivered: async (address) => ahead.has(address),
       sentParts: async (ref) => parts.get(ref) ?? [],
+      missedEdits: async () => [],
       sentAmong: async (ids) =>
         [...parts.values()].flatMap((sent) => sent.map(({ id }) => id)).filter((id) => ids.includes(id)),
       noteSent: (_fence, ref, sent) => note(ref, sent),

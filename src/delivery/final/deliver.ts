@@ -4,6 +4,7 @@ import { MAX_FOLDED_THINKING, regenerateButton } from '../../protocol/delivery.t
 import { type ChannelError, GatewayError } from '../../protocol/errors.ts';
 import { addressOf, type OutboundMessage, type SentMessage } from '../../protocol/message.ts';
 import type { LaneHead, LaneStep } from '../../protocol/store/lanes.ts';
+import { SECOND_TRY } from '../../protocol/store/ledger.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { escapeMarkdown, resolveReferences } from '../../lib/markdown/references.ts';
@@ -18,7 +19,7 @@ import { targetOf } from '../text/cut.ts';
 import { type CodeFile, takeOutLongCode } from './long-code.ts';
 import type { OldButtons } from './old-buttons.ts';
 import { type Delivering, finalCalls, isRefusal, PartDelivery, type Parts } from './part-delivery.ts';
-import { logFields, readPayload } from './payload.ts';
+import { logFields, payloadShape, readPayload } from './payload.ts';
 import { filesRef, sendFiles } from './send-files.ts';
 
 /** Text of a message that is no longer needed and cannot be deleted. */
@@ -60,7 +61,10 @@ export async function deliver(
   await leftovers.surfaces.settled(ref);
   const messages = await context.sentParts(ref);
   const answer = await readAnswer(delivering);
-  if (head.unreported > 0) await reportMissed(delivering);
+  if (head.unreported > 0) {
+    await reportMissed(delivering);
+    await queueMissedEdits(delivering);
+  }
   if (copies !== undefined) {
     const surplus = copies.filter((copy) => messages.every(({ id }) => id !== copy.id));
     await partsOf({ ref, messages: surplus, message }).takeAway(0, blank);
@@ -150,6 +154,21 @@ async function reportMissed({ context, head, payload, partsOf, split, say }: Del
       if (!isRefusal(error)) throw error;
       context.log.warn({ ...logFields(head), err: error }, 'missed_answers_not_reported');
     });
+}
+
+/**
+ * Queues once more what should have changed messages on screen while the chat refused it: a card would say for ever that its
+ * subagent is working, and a request would keep its buttons. Throws `StoreError`.
+ */
+async function queueMissedEdits({ context, payload }: Delivering): Promise<void> {
+  const { ledger, bus } = context;
+  const address = addressOf(payload.message);
+  for (const missed of await ledger.missedEdits(address)) {
+    const edit = payloadShape.safeParse(missed).data;
+    if (edit === undefined) continue;
+    const key = `${edit.key ?? edit.ref}${SECOND_TRY}`;
+    bus.runHeads(await ledger.enqueue(address, { ...edit, key }, bus.claimingNode('out')));
+  }
 }
 
 /** Puts the text of the answer on screen, and removes surplus messages; returns its messages. */

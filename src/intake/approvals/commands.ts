@@ -17,6 +17,7 @@ import {
   userIdOf,
 } from '../../protocol/message.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
+import { isAfter } from '../surfaces/next-answer.ts';
 import { describeDecided } from './approvals.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 
@@ -159,9 +160,15 @@ export async function decideByReply(
     ...(await approvals.pending({ session, limit: REQUESTS_SEARCHED })),
     ...(owner ? await alsoAskedIn(approvals, address) : []),
   ];
-  for (const { id } of requests.filter(({ plan }) => plan === undefined)) {
-    const parts = await ledger.sentParts(await approvals.shownIn(id, address));
-    if (!parts.some((part) => part.id === replyTo)) continue;
+  for (const record of requests.filter(({ plan }) => plan === undefined)) {
+    const { id } = record;
+    const ref = await approvals.shownIn(id, address);
+    const parts = await ledger.sentParts(ref);
+    const isReply =
+      parts.length === 0
+        ? quotesRequest(message, record) && (await ledger.maybeSent(address, ref))
+        : parts.some((part) => part.id === replyTo);
+    if (!isReply) continue;
     const userId = userIdOf(message);
     const at = { address, place };
     const by: Decider = { userId, name: senderName, owner, at };
@@ -173,4 +180,13 @@ export async function decideByReply(
       : await approveChanged(approvals, id, by, content, say);
   }
   return undefined;
+}
+
+/**
+ * True if the quoted message may be the request, whose ids are not stored yet: it is being sent, or its node has died. A
+ * decision needs more than a guess, so the quote must be the bot's, newer than the request, and name the tool.
+ */
+function quotesRequest({ quoted }: InboundMessage, { tool, createdAt }: ApprovalRecord): boolean {
+  if (quoted?.by !== 'bot' || quoted.sentAt === undefined) return false;
+  return isAfter(quoted.sentAt, createdAt) && quoted.text.includes(tool);
 }

@@ -10,7 +10,7 @@ import {
 import type { ChatSettingStore } from '../../protocol/channel.ts';
 import { type Command, ON_OR_OFF } from '../../protocol/command.ts';
 import { addressOf, type InboundMessage, userIdOf } from '../../protocol/message.ts';
-import type { Form, PressHandler } from '../../protocol/receive.ts';
+import type { Form, Press, PressAnswer, PressHandler } from '../../protocol/receive.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 import { deciderOf } from '../approvals/commands.ts';
 import type { IntakeContext } from '../context.ts';
@@ -29,28 +29,57 @@ function answerForm(value: string, say: Say): Form {
 
 /** Makes the handler of the buttons under a question. If a form can be shown, the answer is entered there. */
 export function createQuestionButtons(context: IntakeContext): PressHandler {
-  const { approvals, store } = context;
+  const { approvals } = context;
   return async (press) => {
-    const { value, address, place, userId, senderName, owner, forms, fields, say } = press;
-    const pressed = readQuestionButton(value);
+    const pressed = readQuestionButton(press.value);
     if (pressed === undefined) return undefined;
     const { id, act } = pressed;
     if (act === 'undo') return await undoAnswer(context, id, press);
+    const { address, place, userId, senderName, owner } = press;
     const by: Decider = { userId, name: senderName, owner, at: { address, place }, pressed: true };
-    if (act === 'answer') {
-      if (fields !== undefined)
-        return { reply: await answerWith(approvals, id, by, fields[ANSWER] ?? '', say) };
-      const isOpen = (await approvals.decidable(id, by)).request !== undefined;
-      if (isOpen && forms === true) return { reply: '', form: answerForm(value, say) };
-      return { reply: isOpen ? say('ask.reply') : say('ask.over') };
-    }
-    const outcome = await approvals.decide(id, 'denied', by);
-    if (outcome.kind === 'decided' && act === 'never') {
-      await store.chatSettings.setChatSetting(userId, NO_QUESTIONS, 'on');
-      return { reply: say('ask.never_again') };
-    }
-    return { reply: describeAnswered(outcome, say, 'ask.refused') };
+    const decidable = await approvals.decidable(id, by);
+    const isOpen = decidable.request !== undefined;
+    const answer =
+      act === 'answer'
+        ? await pressAnswer(approvals, id, by, press, isOpen)
+        : await pressRefusal(context, id, by, press, act);
+    // A lost send may have left a second copy. While its form is open, nothing has been decided.
+    return (isOpen || isOver(decidable.outcome)) && answer.form === undefined
+      ? { ...answer, shownBy: await approvals.shownIn(id, address) }
+      : answer;
   };
+}
+
+/** True where someone who may decide it has come too late. */
+function isOver({ kind }: Decided): boolean {
+  return kind === 'settled' || kind === 'expired';
+}
+
+async function pressAnswer(
+  approvals: Approvals,
+  id: string,
+  by: Decider,
+  { value, forms, fields, say }: Press,
+  isOpen: boolean,
+): Promise<PressAnswer> {
+  if (fields !== undefined) return { reply: await answerWith(approvals, id, by, fields[ANSWER] ?? '', say) };
+  if (isOpen && forms === true) return { reply: '', form: answerForm(value, say) };
+  return { reply: isOpen ? say('ask.reply') : say('ask.over') };
+}
+
+async function pressRefusal(
+  { approvals, store }: IntakeContext,
+  id: string,
+  by: Decider,
+  { userId, say }: Press,
+  act: 'refuse' | 'never',
+): Promise<PressAnswer> {
+  const outcome = await approvals.decide(id, 'denied', by);
+  if (outcome.kind === 'decided' && act === 'never') {
+    await store.chatSettings.setChatSetting(userId, NO_QUESTIONS, 'on');
+    return { reply: say('ask.never_again') };
+  }
+  return { reply: describeAnswered(outcome, say, 'ask.refused') };
 }
 
 /** Passes an answer on; what the person who answered reads. Throws only `StoreError`. */

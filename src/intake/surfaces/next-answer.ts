@@ -70,7 +70,10 @@ export async function answerByNext(
   }
   const open = questions.filter(
     (one) =>
-      isWaiting(one) && one.replyOnly !== true && one.question?.address === address && isAfter(message, one),
+      isWaiting(one) &&
+      one.replyOnly !== true &&
+      one.question?.address === address &&
+      isAfter(message.timestamp, one.createdAt),
   );
   for (const one of open) {
     if (!(await context.ledger.maybeSent(address, approvalRef(one.id)))) continue;
@@ -96,12 +99,13 @@ export async function isReplyToUnstored(
   record: ApprovalRecord,
 ): Promise<boolean> {
   const address = addressOf(message);
-  const isHere = isWaiting(record) && record.question?.address === address && isAfter(message, record);
+  const isHere =
+    isWaiting(record) && record.question?.address === address && isAfter(message.timestamp, record.createdAt);
   return isHere && (await ledger.maybeSent(address, approvalRef(record.id)));
 }
 
-/** Platforms give whole seconds. A message from before, which arrives late, is not an answer. */
-function isAfter({ timestamp }: InboundMessage, { createdAt }: ApprovalRecord): boolean {
+/** True for a message of this time (epoch milliseconds; platforms give whole seconds) that may be from after a request. */
+export function isAfter(timestamp: number, createdAt: Date): boolean {
   return timestamp + 1_000 > createdAt.getTime();
 }
 

@@ -26,6 +26,9 @@ export type { DeliveryPayload } from '../message.ts';
 /** Messages that may wait in one session. */
 export const MAX_PENDING = 200;
 
+/** How the key of a delivery ends that repeats one that was given up. */
+export const SECOND_TRY = ':again';
+
 /** Results of the tools that a turn's caller runs. */
 export interface CallerResults {
   session: SessionKey;
@@ -155,6 +158,11 @@ export interface Ledger extends SessionStore {
   sentParts(ref: string): Promise<SentMessage[]>;
   /** True once the first delivery of `ref` to this address is being sent, unless it failed: it may be on screen before its ids are stored. */
   maybeSent(address: Address, ref: string): Promise<boolean>;
+  /**
+   * Deliveries to this address that should have changed a message on screen and were given up, oldest first: of each message
+   * the last one, unless it was a second try. As many as messages were on screen.
+   */
+  missedEdits(address: Address): Promise<unknown[]>;
   /** Those of these platform ids that were stored for any delivery of the last hour. */
   sentAmong(ids: readonly string[]): Promise<string[]>;
   /** The turn of an `in:` head, for a head whose message cannot be read; undefined when there is none. */

@@ -1,6 +1,6 @@
 /** Deliveries: queueing a message for an address, the platform ids of what is on screen, and messages besides answers. */
 import type { Fence, LaneStep } from '../../protocol/store/lanes.ts';
-import type { Ledger, NotedParts } from '../../protocol/store/ledger.ts';
+import { type Ledger, type NotedParts, SECOND_TRY } from '../../protocol/store/ledger.ts';
 import {
   type DeliveryPayload,
   parseAddress,
@@ -55,6 +55,17 @@ export function createDeliveries(database: Database, notes: Database) {
           where lane.key = ${`out:${address}`} and item.dedupe = ${ref} and item.seq <= lane.head + 1
             and (item.done_at is null or exists (select from delivery where delivery.ref = ${ref}))`,
       ),
+    missedEdits: (address) =>
+      database.run(async (sql) => {
+        const rows = await sql<{ payload: unknown }[]>`
+          select payload from lane_item item join delivery on delivery.ref = payload ->> 'ref'
+          where lane = ${`out:${address}`} and dead and payload ->> 'key' not like ${`%${SECOND_TRY}`}
+            and not exists (
+              select from lane_item later where later.lane = item.lane and later.seq > item.seq
+                and later.payload ->> 'ref' = item.payload ->> 'ref')
+          order by seq`;
+        return rows.map(({ payload }) => payload);
+      }),
     sentAmong: (ids) =>
       database.run(async (sql) => {
         const rows = await sql<{ id: string }[]>`

@@ -38,6 +38,15 @@ describeGateway('what a conversation leaves on screens', SETTINGS, (fixture) => 
       expect(screen(chat)).not.toContain('is working');
       expect(card(chat)?.buttons).toEqual([]);
     }, WAIT);
+  /** Lets the subagent end, and waits until its chat has refused to show that. */
+  const remainsUntold = async (chat: string): Promise<void> => {
+    for (const call of fixture().ollama.calls) call.release();
+    await vi.waitFor(async () => {
+      const dead = await fixture().sql`
+        select from lane_item where lane = ${`out:telegram:${chat}`} and dead and dedupe like 'card:%'`;
+      expect(dead).toHaveLength(1);
+    }, WAIT);
+  };
   const remove = async (chat: string): Promise<void> => {
     const answer = await fixture().call(`/v1/sessions/telegram:${chat}`, { method: 'DELETE' });
     expect(answer.status).toBe(200);
@@ -74,6 +83,26 @@ describeGateway('what a conversation leaves on screens', SETTINGS, (fixture) => 
     await ended(chat);
     await seen(question.friend, '(over: its conversation was deleted)');
     expect(screen(question.friend)).not.toContain('Will you come?');
+  });
+
+  it('is over once a person who has blocked the bot is back, although the subagent ended before', async () => {
+    const { telegram, sql } = fixture();
+    const chat = await working();
+    await fixture().idle(`telegram:${chat}`);
+    telegram.closeChat(chat);
+    await remainsUntold(chat);
+    expect(screen(chat)).toContain('is working in the background');
+    telegram.openChat(chat);
+    says(chat, 'I am back');
+    await seen(chat, 'echo: I am back');
+    await ended(chat);
+    await fixture().idle(`telegram:${chat}`);
+    const ends = await sql`
+      select from lane_item where lane = ${`out:telegram:${chat}`} and dedupe like 'card:%:again'`;
+    expect(ends).toHaveLength(1);
+    says(chat, 'once more');
+    await seen(chat, 'once more');
+    await ended(chat);
   });
 
   it('is over with a new conversation', async () => {

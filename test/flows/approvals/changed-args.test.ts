@@ -51,6 +51,39 @@ describeGateway(
       );
     });
 
+    it('or denied by a reply while the id of the question on screen is not stored yet, but by no reply to something else', async () => {
+      const { telegram, sql } = fixture();
+      for (const [said, reply, outcome] of [
+        ['disk seven', 'not this one', /Denied/],
+        ['disk eight', '{"word": "disk nine"}', /Approved with your changes/],
+      ] as const) {
+        const chat = await asked(said);
+        await vi.waitFor(async () => {
+          const lanes = await sql`select from lane where key = ${`out:telegram:${chat}`} and tail > head`;
+          expect(lanes).toHaveLength(0);
+        }, WAIT);
+        const question = telegram.messages(chat).at(-1);
+        const { id } = await pendingSoon(fixture(), { session: `telegram:${chat}` });
+        // As when a node has died between the send and the storing of its id.
+        await sql`delete from delivery where ref = ${`approval:${id}`}`;
+        await sql`update lane_item set done_at = null where dedupe = ${`approval:${id}`}`;
+        const own = telegram.says(chat, 'wipe it', chat);
+        telegram.says(chat, 'to my own message', chat, { replyTo: own });
+        await vi.waitFor(async () => {
+          const [row] =
+            await sql`select tail - head as waiting from lane where key = ${`in:telegram:${chat}`}`;
+          expect(Number(row?.['waiting'])).toBe(3);
+        }, WAIT);
+        expect((await pendingSoon(fixture(), { session: `telegram:${chat}` })).id).toBe(id);
+        telegram.says(chat, reply, chat, { replyTo: question?.id });
+        await shows(chat, outcome);
+        await shows(chat, /echo: to my own message/);
+      }
+      expect(ran).toContain('wipe disk nine');
+      expect(ran).not.toContain('wipe disk seven');
+      expect(ran).not.toContain('wipe disk eight');
+    });
+
     it('by /approve is checked as the arguments of the tool, and nothing is decided if they are wrong', async () => {
       const chat = await asked('disk three');
       fixture().telegram.says(chat, '/approve {"word": 3', chat);

@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { MAX_ANSWER_CHARS } from '../../../src/protocol/agent/approvals.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
+import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';
 import { ASKING_OWNERS, questionsOn } from './questions.ts';
@@ -70,6 +71,37 @@ describeGateway('a question to another person', SETTINGS, (fixture) => {
     expect(screen(chat)).not.toContain('hello there');
     expect((await fixture().store.ledger.session(`telegram:${chat}`))?.sources).toContain('person');
   }, 90_000);
+
+  it('that a killed process has sent once more leaves one message once the other is pressed', async () => {
+    const { telegram } = fixture();
+    for (const [label, outcome] of [
+      ['Refuse', 'You did not want to answer.'],
+      ['Answer', 'Once or twice? (Answer)'],
+    ] as const) {
+      const question = `Once or twice? (${label})`;
+      const { friend } = await asked(question);
+      await fixture().idle(`telegram:${friend}`);
+      const stored = telegram.messages(friend).find(({ text }) => text.includes(question));
+      const keyboard = stored?.buttons.map(({ text, data }) => ({ text, callback_data: data })) ?? [];
+      const sent = await fetch(`${telegram.root}/bot${FAKE_TOKEN}/sendMessage`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          chat_id: friend,
+          text: question,
+          reply_markup: { inline_keyboard: [keyboard] },
+        }),
+      });
+      expect(sent.status).toBe(200);
+      const copy = telegram.messages(friend).at(-1);
+      await pressed(friend, label);
+      await vi.waitFor(() => {
+        const shown = telegram.messages(friend);
+        expect(shown.map(({ id }) => id)).not.toContain(copy?.id);
+        expect(shown.find(({ id }) => id === stored?.id)?.text).toContain(outcome);
+      }, WAIT);
+    }
+  });
 
   it('is answered by a reply, once: later and empty ones are refused with a word, and nothing is lost', async () => {
     const { friend, said } = await asked('Tea or coffee?');
