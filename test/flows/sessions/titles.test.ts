@@ -1,7 +1,7 @@
 /** Titles of chats: generated once after the first answer, set by users, and never in the way of a turn. */
 import { expect, it, vi } from 'vitest';
 import { TITLE_REQUEST } from '../../../src/agent/after-turn/title-worker.ts';
-import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, HALF, WAIT } from '../setup.ts';
 
 const [ann = ''] = FRIENDS;
 
@@ -25,8 +25,14 @@ describeGateway('the title of a chat', { telegram: true }, (fixture) => {
 
   it('is generated once, by the model that answered, and sent to all who follow the chat', async () => {
     fixture().ollama.answer('**"Trains to Rome."**', { when: TITLE_REQUEST });
+    // The answer ends, and gets its title, only once someone follows.
+    fixture().ollama.answer(
+      { text: 'By train. '.repeat(30), failure: HALF },
+      { when: 'How do I get to Rome?' },
+    );
     await fixture().post('rome', 'How do I get to Rome?');
     const events = await fixture().call('/v1/sessions/http:rome/events');
+    (await fixture().modelCall('How do I get to Rome?')).release();
     const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader();
     let seen = '';
     while (!seen.includes('session_titled')) {
