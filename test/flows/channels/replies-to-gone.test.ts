@@ -53,7 +53,7 @@ describeGateway('a reply in a group where a call waits for approval', options, (
       await vi.waitFor(() => expect(ofBot()?.content).toContain(word), WAIT);
       if (state === 'hidden') {
         discord.slash(channel, 'status', {}, person);
-        await vi.waitFor(() => expect(ofBot(person)?.onlyFor).toBe(person.id), WAIT);
+        await vi.waitUntil(() => ofBot(person)?.onlyFor === person.id, WAIT);
       }
       const target = ofBot(person);
       if (target === undefined) throw new Error('the bot has shown nothing');

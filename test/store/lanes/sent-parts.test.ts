@@ -1,6 +1,7 @@
 /** Platform ids of what is on screen, stored by any node that knows them, on both databases. */
 import { expect, it } from 'vitest';
 import { connect } from '../../../src/store/database/database.ts';
+import { SECOND_TRY } from '../../../src/protocol/store/ledger.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
 import { describeStore, silentLog } from '../../database.ts';
 import { IN_ROOM, LEASE_MS, only, startTurn } from './turns.ts';
@@ -85,5 +86,26 @@ describeStore('records of what is on screen', (databases) => {
     await ledger.noteSent(lost, turnId, [A]);
     expect(await ledger.noteSent(held, turnId, [C])).toEqual({ held: true, copies: [A] });
     expect(await ledger.sentParts(turnId)).toEqual([C]);
+  });
+
+  it('whose last edit was given up are edited once more: not those edited since, never shown, or tried a second time', async () => {
+    const { ledger, lanes } = await databases.open();
+    const node = await lanes.register('home', LEASE_MS);
+    const message = { channel: 'a', chatId: '1', content: '', media: [], buttons: [] };
+    const deliveries = [
+      { ref: 'card', isDead: true },
+      { ref: 'card', key: 'card:finished', isDead: true },
+      { ref: 'edited', key: 'edited:one', isDead: true },
+      { ref: 'edited', key: 'edited:two', isDead: false },
+      { ref: 'unseen', key: 'unseen:finished', isDead: true },
+      { ref: 'tried', key: `tried:finished${SECOND_TRY}`, isDead: true },
+    ];
+    for (const { isDead, ...delivery } of deliveries) {
+      const head = only((await ledger.enqueue('a:1', { ...delivery, message }, node)).heads);
+      if (delivery.ref !== 'unseen') await ledger.noteSent(head, delivery.ref, [A]);
+      await lanes.finish(head, isDead ? 'the chat refuses it' : undefined, isDead);
+    }
+    expect(await ledger.missedEdits('a:1')).toEqual([{ ref: 'card', key: 'card:finished', message }]);
+    expect(await ledger.missedEdits('a:2')).toEqual([]);
   });
 });
