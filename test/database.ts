@@ -123,6 +123,9 @@ async function emptyTables(sql: postgres.Sql): Promise<void> {
   await sql.unsafe([...statements, sequences].join('; '));
 }
 
+/** How a home is removed whose Postgres may just be ending, and still write. */
+export const WHOLE_HOME = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 } as const;
+
 /** A fresh home with an embedded database of empty tables. Making one takes seconds, so it happens once and is copied from then on. */
 export async function makeEmbeddedHome(): Promise<string> {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-test-'));

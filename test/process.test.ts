@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { chat, parley, type RunningGateway, startGatewayProcess, startParley } from './child.ts';
-import { makeEmbeddedHome, silentLog } from './database.ts';
+import { makeEmbeddedHome, silentLog, WHOLE_HOME } from './database.ts';
 import { startFakeOllama } from './fakes/ollama/ollama.ts';
 import { openStore } from '../src/store/open-store.ts';
 
@@ -30,7 +30,7 @@ describe('the process', () => {
   beforeEach(async () => {
     home = await makeEmbeddedHome();
   });
-  afterEach(() => rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  afterEach(() => rm(home, WHOLE_HOME));
 
   it('reports all three failures of a configuration and exits with 1', async () => {
     await writeFile(path.join(home, 'config.json'), '{"acess": {}}', { mode: 0o600 });
@@ -161,7 +161,7 @@ async function chatWithoutModel(
   cleanup: (end: () => Promise<void>) => void,
 ): Promise<{ gateway: RunningGateway; text: string }> {
   const home = await makeEmbeddedHome();
-  cleanup(() => rm(home, { recursive: true, force: true }));
+  cleanup(() => rm(home, WHOLE_HOME));
   const settings = { GATEWAY_HOME: home, GATEWAY_TOKEN: TOKEN, OLLAMA_HOST: NO_MODEL };
   const gateway = await startGatewayProcess(settings, { cleanup });
   const { text } = await chat(gateway.url, TOKEN);

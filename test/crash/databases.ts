@@ -1,4 +1,5 @@
 /** The databases of a crash run: a fresh one on a server, one in a dedicated cluster, or the embedded one of a home. */
+import { WHOLE_HOME } from '../database.ts';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { cp, lstat, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -140,6 +141,6 @@ async function readCopy<T>(home: string, look: Look<T>): Promise<T> {
     return await readOnce(embedded, look);
   } finally {
     await embedded.close();
-    await rm(home, { recursive: true, force: true });
+    await rm(home, WHOLE_HOME);
   }
 }

@@ -1,4 +1,5 @@
 /** Everything around the gateways of a crash run: model, tool effects, platforms and database, all of which survive them. */
+import { WHOLE_HOME } from '../database.ts';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -180,7 +181,7 @@ export async function startScenario(options: ScenarioOptions = {}): Promise<Scen
       await Promise.all(opened.map((one) => one.close()));
       await database.close();
       if (options.homeMb ?? options.imageMb) for (const { home } of gateways) await unmountDisk(home);
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, WHOLE_HOME);
     },
   };
 }

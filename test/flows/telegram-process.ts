@@ -1,4 +1,5 @@
 /** A gateway in a process of its own, with Telegram and a model: it can be killed and started again. */
+import { WHOLE_HOME } from '../database.ts';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -54,7 +55,7 @@ export async function telegramProcess({
   onTestFinished(async () => {
     await gateway.kill();
     await Promise.all([telegram, ollama, ...others].map((one) => one.close()));
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, WHOLE_HOME);
   });
   const start = async (): Promise<void> => {
     gateway.start();

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { mountDisk, unmountDisk } from '../../crash/small-disk.ts';
-import { makeEmbeddedHome, silentLog } from '../../database.ts';
+import { makeEmbeddedHome, silentLog, WHOLE_HOME } from '../../database.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -19,7 +19,7 @@ describe('the folder of the embedded database', () => {
     home = await makeEmbeddedHome();
     folder = path.join(home, 'pg');
   });
-  afterEach(() => rm(home, { recursive: true, force: true }));
+  afterEach(() => rm(home, WHOLE_HOME));
 
   const opening = async (): Promise<string> => {
     const error: unknown = await openStore({ home, log: silentLog }).then(
@@ -87,7 +87,7 @@ describe('the folder of the embedded database', () => {
     const whole = path.join(home, 'whole');
     await cp(folder, whole, { recursive: true });
     for (const names of [[], ['base'], await readdir(folder)]) {
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, WHOLE_HOME);
       const half = `${folder}.new-1`;
       await mkdir(half);
       for (const name of names) await cp(path.join(whole, name), path.join(half, name), { recursive: true });

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
-import { makeEmbeddedHome, silentLog } from '../../database.ts';
+import { makeEmbeddedHome, silentLog, WHOLE_HOME } from '../../database.ts';
 import { testLog } from '../../fakes/agent/tool-context.ts';
 
 const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url));
@@ -57,7 +57,7 @@ describe('the embedded database', () => {
   beforeEach(async () => {
     home = await makeEmbeddedHome();
   });
-  afterEach(() => rm(home, { recursive: true, force: true }));
+  afterEach(() => rm(home, WHOLE_HOME));
 
   it('restarts when its server is killed, with all committed rows, while callers wait', async () => {
     const lines: string[] = [];

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { campaignSize } from '../../campaign.ts';
 import { liveHolder, lockHome } from '../../../src/store/embedded/home.ts';
 import { openStore } from '../../../src/store/open-store.ts';
-import { makeEmbeddedHome, silentLog } from '../../database.ts';
+import { makeEmbeddedHome, silentLog, WHOLE_HOME } from '../../database.ts';
 
 const KILLS = campaignSize(5);
 const HOLDER = fileURLToPath(new URL('holder.ts', import.meta.url));
@@ -36,7 +36,7 @@ describe('home', () => {
       child.kill('SIGKILL');
       await gone;
     }
-    await rm(home, { recursive: true, force: true });
+    await rm(home, WHOLE_HOME);
   });
 
   /** Starts a holder; `lines` is its output so far. */
