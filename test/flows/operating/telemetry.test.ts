@@ -157,7 +157,9 @@ describe('traces for OpenTelemetry', () => {
       fixture.ollama.answer(spawn('take your time', { background: true }), { when: 'start somebody' });
       fixture.ollama.answer(lists, { when: 'take your time' });
       const turnId = await fixture.post('started', 'start somebody');
-      const turn = (await spansOf(turnId)).find(({ parentId }) => parentId === '');
+      const turn = (await spansOf(turnId)).find(
+        ({ parentId, attributes }) => parentId === '' && !('parley.agent.id' in attributes),
+      );
       await expect.poll(() => agentsOf(turnId).length, WAIT).toBe(1);
       const [agent] = agentsOf(turnId);
       expect(agent?.traceId).not.toBe(turn?.traceId);

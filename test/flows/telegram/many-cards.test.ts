@@ -21,6 +21,8 @@ describeGateway(
     file: {
       access: { telegram: { groups: { [GROUP]: { mention: false } } } },
       tools: { enabled: ['spawn_agent'] },
+      // A request for a title names the tasks, too, and would get an answer that a subagent waits for.
+      afterTurn: { title: false, facts: false },
     },
   },
   (fixture) => {
