@@ -41,16 +41,18 @@ class SubagentSlots {
   }
 
   /** Takes a slot and returns the function that releases it, or the reason why none is free. */
-  async acquire(callKey: string, agentId: string): Promise<(() => void) | string> {
+  async acquire(callKey: string): Promise<(() => void) | string> {
     if (!this.#calls.has(callKey) && this.#calls.size >= MAX_SUBAGENTS_PER_TURN) {
       return `A turn makes at most ${MAX_SUBAGENTS_PER_TURN} subagents, and this one already has. Do the rest yourself.`;
     }
     this.#calls.add(callKey);
     this.#waitedFor.add(callKey);
     const release = (): void => void this.#waitedFor.delete(callKey);
-    const others = [...this.#calls].map((key) => agentIdOf(this.#turn.sessionKey, key));
-    const atWork = await this.#subagents.atWork(others.filter((id) => id !== agentId));
-    if (this.#waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
+    // One that begins to work in the background is in both places for a moment, and counts once.
+    const waitedFor = new Set(this.#waitedFor);
+    const others = [...this.#calls].filter((key) => !waitedFor.has(key));
+    const atWork = await this.#subagents.atWork(others.map((key) => agentIdOf(this.#turn.sessionKey, key)));
+    if (waitedFor.size + atWork <= MAX_SUBAGENTS_AT_ONCE) return release;
     release();
     return `${MAX_SUBAGENTS_AT_ONCE} subagents of this turn are already at work, the maximum at once.`;
   }
@@ -153,7 +155,7 @@ async function spawn(call: Call, request: SpawnRequest): Promise<SpawnOutcome> {
     const names = shared.profiles().map(({ id }) => id);
     return refused(`There is no profile "${request.profileId}". Profiles: ${names.join(', ')}.`);
   }
-  const release = await slots.acquire(call.callKey, call.agentId);
+  const release = await slots.acquire(call.callKey);
   if (typeof release === 'string') return refused(release);
   try {
     return request.background
