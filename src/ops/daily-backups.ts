@@ -1,7 +1,7 @@
 /** The backup that a gateway writes into its home once a day, of which the newest few are kept. */
 import { mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { GatewayError, errorCode, toGatewayError } from '../protocol/errors.ts';
+import { GatewayError, toGatewayError, unless } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import { type BackupRecord, BACKUPS_FOLDER, type BackupState } from '../protocol/operator/backup.ts';
 import { pauseOn, type Clock } from '../lib/clock.ts';
@@ -152,15 +152,10 @@ async function removeUnfinished(folder: string): Promise<void> {
 
 /** Names of the daily backups, the oldest first. Throws errors of the file system, but not for a missing folder. */
 async function finishedIn(folder: string): Promise<string[]> {
-  try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    return entries
-      .flatMap((entry) => (entry.isFile() && FINISHED.test(entry.name) ? [entry.name] : []))
-      .toSorted();
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const entries = await unless(['ENOENT'], readdir(folder, { withFileTypes: true }), []);
+  return entries
+    .flatMap((entry) => (entry.isFile() && FINISHED.test(entry.name) ? [entry.name] : []))
+    .toSorted();
 }
 
 function nameOf(day: string): string {

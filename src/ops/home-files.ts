@@ -6,7 +6,7 @@ import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type BackupRecord, BACKUPS_FOLDER, SESSIONS_FOLDER } from '../protocol/operator/backup.ts';
-import { errorCode, GatewayError } from '../protocol/errors.ts';
+import { errorCode, GatewayError, unless } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
@@ -26,7 +26,7 @@ const PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export async function* homeFiles(home: string, except: ReadonlySet<string>): AsyncGenerator<BackupRecord> {
   for await (const file of plainFiles(home, '')) {
     if (except.has(file)) continue;
-    const handle = await open(path.join(home, file), PLAIN).catch(unless('ENOENT', 'ELOOP', 'ENXIO'));
+    const handle = await unless(['ENOENT', 'ELOOP', 'ENXIO'], open(path.join(home, file), PLAIN), undefined);
     if (handle === undefined) continue;
     try {
       const stats = await handle.stat();
@@ -48,21 +48,13 @@ export async function* homeFiles(home: string, except: ReadonlySet<string>): Asy
 
 async function* plainFiles(home: string, folder: string): AsyncGenerator<string> {
   const place = path.join(home, folder);
-  const entries = await readdir(place, { withFileTypes: true }).catch(unless('ENOENT', 'ENOTDIR'));
-  for (const entry of (entries ?? []).toSorted((a, b) => a.name.localeCompare(b.name, 'en'))) {
+  const entries = await unless(['ENOENT', 'ENOTDIR'], readdir(place, { withFileTypes: true }), []);
+  for (const entry of entries.toSorted((a, b) => a.name.localeCompare(b.name, 'en'))) {
     const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (folder === '' && (LEFT_OUT.test(entry.name) || entry.name === BACKUPS_FOLDER)) continue;
     if (entry.isDirectory()) yield* plainFiles(home, file);
     else if (entry.isFile()) yield file;
   }
-}
-
-/** Undefined for an error with one of these codes; throws any other. */
-function unless(...codes: string[]): (error: unknown) => undefined {
-  return (error) => {
-    if (codes.includes(errorCode(error))) return undefined;
-    throw error;
-  };
 }
 
 /** Files that are kept if the home already has them: this machine's own addresses and secrets. */

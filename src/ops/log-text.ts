@@ -5,7 +5,7 @@ import { escapeControls, oneLine } from '../lib/text.ts';
 import { parseJson } from '../lib/json/json.ts';
 import { open } from 'node:fs/promises';
 import { LOG_TAIL_BYTES, type LogLine } from '../protocol/operator/administration.ts';
-import { errorCode } from '../protocol/errors.ts';
+import { unless } from '../protocol/errors.ts';
 
 /** Levels by pino's numbers. */
 export const LEVELS: Readonly<Record<string, number>> = {
@@ -144,10 +144,7 @@ export async function tailLog(
 
 /** The end of the file, from the first whole line on. */
 async function endOf(file: string): Promise<string> {
-  const handle = await open(file, 'r').catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  });
+  const handle = await unless(['ENOENT'], open(file, 'r'), undefined);
   if (handle === undefined) return '';
   try {
     const { size } = await handle.stat();

@@ -258,6 +258,20 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
+/** What `work` gives, or `fallback` if it fails with one of these codes. Throws its other errors. */
+export async function unless<T, Other>(
+  codes: readonly string[],
+  work: Promise<T>,
+  fallback: Other,
+): Promise<T | Other> {
+  try {
+    return await work;
+  } catch (error) {
+    if (codes.includes(errorCode(error))) return fallback;
+    throw error;
+  }
+}
+
 /**
  * A module of a package that `npm ci --omit=optional` leaves out. Throws `GatewayError('not_installed')` with the command that
  * brings it when it is missing. `purpose` begins the sentence: `Reading a picture`.

@@ -118,6 +118,8 @@ describe('what arrives for a home', () => {
     await early.begin('token', 0o600);
     await checkRestore(home);
     expect(await readdir(home)).toEqual([]);
+    // What a killed process no longer holds, this one does.
+    await early.discard();
     const refused = await createStaging(home);
     await refused.begin('token', 0o600);
     await refused.seal();

@@ -1,7 +1,7 @@
 /** Watches a run from outside for the limits that no limit of a single process enforces. */
 import { readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { errorCode } from '../../protocol/errors.ts';
+import { unless } from '../../protocol/errors.ts';
 import { WORKSPACE_LIMITS, workspaceUsage, type WorkspaceUsage } from '../files/save-file.ts';
 
 /** Bytes of one page of memory; /proc/<pid>/statm counts pages. 4 KiB on x64 and on nearly every arm64. */
@@ -146,17 +146,4 @@ async function unnamedBytesOf(pids: readonly number[], device: number): Promise<
 /** Processes may end while they are examined, and some show little of themselves. */
 function unlessHidden<T, Other>(work: Promise<T>, fallback: Other): Promise<T | Other> {
   return unless([...GONE, ...HIDDEN], work, fallback);
-}
-
-async function unless<T, Other>(
-  codes: readonly string[],
-  work: Promise<T>,
-  fallback: Other,
-): Promise<T | Other> {
-  try {
-    return await work;
-  } catch (error) {
-    if (codes.includes(errorCode(error))) return fallback;
-    throw error;
-  }
 }

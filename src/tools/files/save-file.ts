@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode, ToolError } from '../../protocol/errors.ts';
+import { errorCode, ToolError, unless } from '../../protocol/errors.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
 import { walkEverything } from './walk-folder.ts';
 import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
@@ -120,17 +120,8 @@ export async function workspaceUsage(
   const usage = { bytes: 0, entries: 0 };
   for await (const { place } of walkEverything(root)) {
     usage.entries += 1;
-    usage.bytes += ((await unlessGone(lstat(place)))?.blocks ?? 0) * 512;
+    usage.bytes += ((await unless(['ENOENT'], lstat(place), undefined))?.blocks ?? 0) * 512;
     if (usage.bytes > enough.bytes || usage.entries > enough.entries) return usage;
   }
   return usage;
-}
-
-async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }
