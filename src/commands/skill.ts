@@ -80,7 +80,7 @@ async function add(skills: Skills, dialog: Dialog, source: string, choice: Choic
     dialog.say(selection.map(describeSkill).join('\n'));
     const question = `${MEANING}\nTrust ${selection.length === 1 ? 'it' : `these ${selection.length}`}? [y/N]`;
     const isTrusted = choice.trust || YES.test(await dialog.ask(question, ''));
-    for (const skill of selection) await skills.store(skill, source, isTrusted);
+    await skills.store(selection, source, isTrusted);
     const names = selection.map(({ folder }) => folder).join(', ');
     return isTrusted
       ? `Added: ${names}. The next message has ${selection.length === 1 ? 'it' : 'them'}.`
@@ -155,7 +155,7 @@ async function updateOne(
     const isAgreed =
       agrees || YES.test(await dialog.ask(`${local}Install this version of ${skill.folder}? [y/N]`, ''));
     if (!isAgreed) return `${skill.folder}: the installed version stays.${agrees ? '' : ' --yes agrees.'}`;
-    await skills.store(fresh, source, skill.isTrusted);
+    await skills.store([fresh], source, skill.isTrusted);
     return `Updated: ${skill.folder}.`;
   });
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from '
 import path from 'node:path';
 import { z } from 'zod';
 import { MAX_SKILLS } from '../lib/markdown/skill-file.ts';
-import { errorCode, GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { GatewayError, toGatewayError, unless } from '../protocol/errors.ts';
 import { findSkillFolders, readSkillFolder, type SkillFolder } from './read-folder.ts';
 import { openSource, sourceName } from './source.ts';
 
@@ -108,25 +108,30 @@ export class Skills {
   }
 
   /**
-   * Stores a skill: the model may read it if it is trusted. One of the same name is replaced. Throws
-   * `GatewayError('too_many_skills')`.
+   * Stores skills: the model may read them if they are trusted. Those of the same names are replaced. Throws
+   * `GatewayError('too_many_skills')` before it stores the first one.
    */
-  async store(skill: SkillFolder, source: string, isTrusted: boolean): Promise<void> {
-    const others = (await this.list()).skills.filter(({ folder }) => folder !== skill.folder);
-    if (others.length >= MAX_SKILLS)
+  async store(fresh: readonly SkillFolder[], source: string, isTrusted: boolean): Promise<void> {
+    const names = new Set((await this.list()).skills.map(({ folder }) => folder));
+    for (const { folder } of fresh) names.add(folder);
+    if (names.size > MAX_SKILLS)
       throw new GatewayError(
         'too_many_skills',
         `A gateway has at most ${MAX_SKILLS} skills: remove one first.`,
       );
     await mkdir(this.#live, { recursive: true, mode: 0o700 });
     await mkdir(this.#waiting, { recursive: true, mode: 0o700 });
+    for (const skill of fresh) await this.#storeOne(skill, source, isTrusted);
+  }
+
+  async #storeOne(skill: SkillFolder, source: string, isTrusted: boolean): Promise<void> {
     const fresh = await mkdtemp(path.join(this.#waiting, NEW));
     await writeContents(fresh, skill);
     const target = this.#place(skill.folder, isTrusted);
     const old = path.join(this.#waiting, `${OLD}${skill.folder}`);
     await rm(old, { recursive: true, force: true });
     // What the model reads is never half of one version and half of another. Nobody reads what waits.
-    if (isTrusted) await rename(target, old).catch(unlessMissing(undefined));
+    if (isTrusted) await unless(['ENOENT'], rename(target, old), undefined);
     else await rm(target, { recursive: true, force: true });
     await rename(fresh, target);
     await rm(old, { recursive: true, force: true });
@@ -151,7 +156,7 @@ export class Skills {
   }
 
   async #records(): Promise<SkillRecords> {
-    const text = await readFile(this.#file, 'utf8').catch(unlessMissing('{}'));
+    const text = await unless(['ENOENT'], readFile(this.#file, 'utf8'), '{}');
     try {
       return recordsSchema.parse(JSON.parse(text));
     } catch (cause) {
@@ -180,7 +185,7 @@ async function writeContents(place: string, { contents }: SkillFolder): Promise<
 
 /** Ends what a killed command left behind: a version that was moved away returns if no new one took its place. */
 async function settle(live: string, waitingFolder: string): Promise<void> {
-  const entries = await readdir(waitingFolder).catch(unlessMissing<string[]>([]));
+  const entries = await unless(['ENOENT'], readdir(waitingFolder), []);
   const names = await foldersIn(live);
   for (const name of entries) {
     const leftover = path.join(waitingFolder, name);
@@ -193,19 +198,11 @@ async function settle(live: string, waitingFolder: string): Promise<void> {
 
 /** True if no command can still be working on it. */
 async function isAbandoned(folder: string): Promise<boolean> {
-  const stats = await stat(folder).catch(unlessMissing(undefined));
+  const stats = await unless(['ENOENT'], stat(folder), undefined);
   return stats !== undefined && Date.now() - stats.mtimeMs > ABANDONED_MS;
 }
 
 async function foldersIn(place: string): Promise<string[]> {
-  const entries = await readdir(place, { withFileTypes: true }).catch(unlessMissing([]));
+  const entries = await unless(['ENOENT'], readdir(place, { withFileTypes: true }), []);
   return entries.filter((one) => one.isDirectory() && !one.name.startsWith('.')).map(({ name }) => name);
-}
-
-/** Gives `fallback` for what does not exist; throws any other error. */
-function unlessMissing<T>(fallback: T): (error: unknown) => T {
-  return (error) => {
-    if (errorCode(error) === 'ENOENT') return fallback;
-    throw error;
-  };
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { readSkillFile, type SkillFile } from '../lib/markdown/skill-file.ts';
+import { readSkillFile, SKILL_FOLDER, type SkillFile } from '../lib/markdown/skill-file.ts';
 import { escapeControls } from '../lib/text.ts';
 import { GatewayError } from '../protocol/errors.ts';
 
@@ -18,8 +18,6 @@ export const MAX_SKILL_DEPTH = 10;
 
 /** What comes along from a working copy and belongs to no skill. */
 const LEFT_OUT = new Set(['.git', '.DS_Store', 'node_modules', '__pycache__']);
-/** A folder that the prompt can name without escaping. */
-const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** One file of a skill. */
 export interface SkillContent {
@@ -53,8 +51,8 @@ export async function readSkillFolder(place: string): Promise<SkillFolder> {
     throw badSkill(place, `its SKILL.md is larger than ${MAX_SKILL_FILE_BYTES / 1024} KiB`);
   const skill = readSkillFile(textOf(main.bytes, place));
   if (skill.description === '') throw badSkill(place, lowerFirst(skill.problems.join(' ')));
-  const folder = FOLDER_NAME.test(skill.name) ? skill.name : path.basename(place);
-  if (!FOLDER_NAME.test(folder)) throw badSkill(place, 'its name cannot be the name of a folder');
+  const folder = SKILL_FOLDER.test(skill.name) ? skill.name : path.basename(place);
+  if (!SKILL_FOLDER.test(folder)) throw badSkill(place, 'its name cannot be the name of a folder');
   return { folder, skill, contents, hash: hashOf(contents) };
 }
 
@@ -119,11 +117,11 @@ function hashOf(contents: readonly SkillContent[]): string {
 
 /**
  * The folders with a SKILL.md in `root` and up to four levels below; one that has it is not searched further. Never
- * follows links. Throws `GatewayError('bad_skill')` for a path that is no folder.
+ * follows links. Throws `GatewayError('bad_skill')` for a `root` that is one.
  */
 export async function findSkillFolders(root: string): Promise<string[]> {
-  const stats = await lstat(root).catch(() => undefined);
-  if (stats?.isDirectory() !== true) throw badSkill(root, 'there is no such folder');
+  if ((await lstat(root)).isSymbolicLink())
+    throw badSkill(root, 'it is a link; give the folder that it leads to');
   const places: string[] = [];
   let level = [root];
   for (let depth = 0; depth <= 4 && level.length > 0; depth += 1) {

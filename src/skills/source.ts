@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { unzipSync } from 'fflate';
-import { errorCode, GatewayError } from '../protocol/errors.ts';
+import { errorCode, GatewayError, unless } from '../protocol/errors.ts';
 import { MAX_SKILL_BYTES, MAX_SKILL_FILES } from './read-folder.ts';
 
 /** How long Git may take to fetch a repository, in milliseconds. */
@@ -27,7 +27,7 @@ export function sourceName(source: string): string {
  */
 export async function openSource(source: string, staging: string): Promise<string> {
   if (GIT_ADDRESS.test(source)) return await cloneInto(source, staging);
-  const stats = await stat(source).catch(() => undefined);
+  const stats = await unless(['ENOENT', 'ENOTDIR'], stat(source), undefined);
   if (stats?.isDirectory() === true) return path.resolve(source);
   if (stats?.isFile() === true) return await unzipInto(source, staging);
   throw new GatewayError(

@@ -1,7 +1,13 @@
 /** The operator's files for every prompt: AGENTS.md, SOUL.md, USER.md, TOOLS.md, and the list of the skills (B-05). */
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { MAX_SKILLS, readSkillFile, type SkillFile } from '../../lib/markdown/skill-file.ts';
+import {
+  MAX_SKILL_HEAD_CHARS,
+  MAX_SKILLS,
+  readSkillFile,
+  SKILL_FOLDER,
+  type SkillFile,
+} from '../../lib/markdown/skill-file.ts';
 import { estimateTokens, stripEnd } from '../../lib/text.ts';
 import type { Log } from '../../protocol/log.ts';
 import { constants } from 'node:fs';
@@ -39,8 +45,6 @@ export interface SkillEntry {
 const BOOTSTRAP_FILES = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md'] as const;
 /** Bytes that are read of each file: with all four, a window of 16,384 tokens still has room for a conversation. */
 export const MAX_BOOTSTRAP_BYTES = 6_000;
-/** Bytes of a SKILL.md that are searched for its name and description. */
-const FRONT_MATTER_BYTES = 16_384;
 /** How long the files are cached before they are checked again, in milliseconds. */
 export const CHECK_EVERY_MS = 1_000;
 
@@ -78,7 +82,7 @@ export function createBootstrapFiles(
   monotonicNow: () => number = () => performance.now(),
 ): () => Promise<BootstrapPrompt> {
   const texts = createFileCache(MAX_BOOTSTRAP_BYTES, (read) => bootstrapText(read, log), log);
-  const skills = createFileCache(FRONT_MATTER_BYTES, ({ text }) => readSkillFile(text), log);
+  const skills = createFileCache(MAX_SKILL_HEAD_CHARS, ({ text }) => readSkillFile(text), log);
   const listSkills = createSkillList(path.join(folder, 'skills'), skills, log);
   let parts: BootstrapPrompt = { bootstrap: NO_PART, skills: [] };
   let checked: { at: number; prompt: Promise<BootstrapPrompt> } | undefined;
@@ -142,17 +146,13 @@ async function skillFolders(folder: string, log: Log): Promise<{ names: string[]
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
       .map(({ name }) => name)
       .sort();
-    return { names: names.filter(isSkillFolder), refused: names.filter((name) => !isSkillFolder(name)) };
+    const refused = names.filter((name) => !SKILL_FOLDER.test(name));
+    return { names: names.filter((name) => SKILL_FOLDER.test(name)), refused };
   } catch (error) {
     const absent = errorCode(error) === 'ENOENT';
     if (!absent) log.warn({ err: error, folder }, 'skills_unreadable');
     return { names: [], refused: [] };
   }
-}
-
-/** True for a folder name that needs no escaping in a path. */
-function isSkillFolder(name: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 }
 
 /** `make` turns the first `maxBytes` bytes of a file into the cached value; it is called once per change. */

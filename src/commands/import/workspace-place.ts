@@ -1,15 +1,13 @@
 /** Puts prompt files and skills into the workspace of a home. What is there already stays as it is. */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCode } from '../../protocol/errors.ts';
+import { SKILL_FOLDER } from '../../lib/markdown/skill-file.ts';
+import { errorCode, unless } from '../../protocol/errors.ts';
 import { makeFolder } from '../../store/index.ts';
 import type { PromptItem, SkillItem } from './items.ts';
 
 /** New; the same is there; or something else of that name is there. */
 export type Placement = 'new' | 'present' | 'differs';
-
-/** A folder name that the workspace accepts. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** The name as a folder name: what else it contains becomes a hyphen. Undefined when nothing is left. */
 export function folderName(name: string): string | undefined {
@@ -17,7 +15,7 @@ export function folderName(name: string): string | undefined {
     .trim()
     .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
     .slice(0, 64);
-  return NAME.test(clean) ? clean : undefined;
+  return SKILL_FOLDER.test(clean) ? clean : undefined;
 }
 
 /** Writes a prompt file, or says what would happen. Throws errors of the file system. */
@@ -27,7 +25,7 @@ export async function placePrompt(
   dryRun: boolean,
 ): Promise<Placement> {
   const file = path.join(workspace, name);
-  const current = await readFile(file, 'utf8').catch(unlessMissing);
+  const current = await unless(['ENOENT'], readFile(file, 'utf8'), undefined);
   if (current !== undefined) return current.trim() === text.trim() ? 'present' : 'differs';
   if (dryRun) return 'new';
   await makeFolder(workspace);
@@ -43,7 +41,7 @@ export async function placeSkill(
   dryRun: boolean,
 ): Promise<Placement> {
   const folder = path.join(workspace, 'skills', name);
-  const current = await readFile(path.join(folder, 'SKILL.md')).catch(unlessMissing);
+  const current = await unless(['ENOENT'], readFile(path.join(folder, 'SKILL.md')), undefined);
   const text = files.get('SKILL.md');
   if (current !== undefined) return text !== undefined && current.equals(text) ? 'present' : 'differs';
   if (dryRun) return 'new';
@@ -63,8 +61,4 @@ export async function placeSkill(
     if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error))) return 'differs';
     throw error;
   }
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (errorCode(error) !== 'ENOENT') throw error;
 }

@@ -14,13 +14,15 @@ const MAX_COMPATIBILITY_CHARS = 500;
 const MAX_VALUE_CHARS = 500;
 /** Entries of `metadata` and `allowed-tools`. */
 const MAX_ENTRIES = 50;
-/** UTF-16 units of the whole head: more is not read. */
+/** UTF-16 units of the whole head, and bytes of a SKILL.md that a prompt reads for it: more is not read. */
 export const MAX_SKILL_HEAD_CHARS = 16_384;
 /** Aliases that a head may use: a few dozen can stand for gigabytes. */
 const MAX_ALIASES = 20;
 
 /** A name, as the format allows it. */
 const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+/** The name of a skill's folder: one that needs no escaping in a path or a prompt. */
+export const SKILL_FOLDER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** What a skill says of itself. Values are one line each and within their limits; one that is missing is empty. */
 export interface SkillFile {
