@@ -1,7 +1,13 @@
 /** The system prompt of a call: profile, prompt files, memories, skills; never stored (B-05). */
 import { MAX_SKILL_DESCRIPTION_CHARS } from '../../lib/markdown/skill-file.ts';
 import { estimateTokens, oneLine } from '../../lib/text.ts';
-import { type BootstrapPrompt, NO_PART, type PromptPart, type SkillEntry } from './bootstrap-files.ts';
+import {
+  type BootstrapPrompt,
+  NO_PART,
+  promptPart,
+  type PromptPart,
+  type SkillEntry,
+} from './bootstrap-files.ts';
 import { markUntrustedStably } from './marks.ts';
 import type { PreparedProfile } from './prepared-profile.ts';
 import { NO_TOOLS, selectTools, type ToolSelection } from './tool-selection.ts';
@@ -59,8 +65,7 @@ export function memoryPart(facts: readonly { text: string; untrusted: boolean }[
       markUntrustedStably('unverified memories', unverified.join('\n')),
     );
   }
-  const content = `${MEMORY_HEADING}\n\n${lines.join('\n')}`;
-  return { content, tokens: estimateTokens(content) };
+  return promptPart(`${MEMORY_HEADING}\n\n${lines.join('\n')}`);
 }
 
 /**
@@ -71,26 +76,33 @@ export function skillsPart(skills: readonly SkillEntry[], toolLimit: number): Pr
   if (skills.length === 0) return NO_PART;
   const most = Math.min(SKILL_TOKENS, toolLimit * SKILL_SHARE);
   for (const chars of DESCRIPTION_CHARS) {
-    const part = listOf(skills, chars);
+    const part = listOf(skills.map((skill) => skillLine(skill, chars)));
     if (part.tokens <= most) return part;
   }
-  const shortest = DESCRIPTION_CHARS.at(-1) ?? 0;
-  for (let count = skills.length - 1; count > 0; count -= 1) {
-    const part = listOf(skills.slice(0, count), shortest, skills.length - count);
-    if (part.tokens <= most) return part;
-  }
-  return NO_PART;
+  return firstOf(skills, most);
 }
 
-function listOf(skills: readonly SkillEntry[], chars: number, rest = 0): PromptPart {
-  const lines = skills.map(({ folder, name, description }) => {
-    const about =
-      description.length <= chars ? description : `${description.slice(0, chars).toWellFormed()}…`;
-    return `- ${name}${about === '' ? '' : `: ${about}`} (skills/${folder}/SKILL.md)`;
-  });
-  if (rest > 0) lines.push(`- [… ${rest} more: list_dir shows the folder skills …]`);
-  const content = `${SKILLS_INTRODUCTION}\n\n${lines.join('\n')}`;
-  return { content, tokens: estimateTokens(content) };
+/** The first skills, with the shortest descriptions, as many as there is room for, and how many more there are. */
+function firstOf(skills: readonly SkillEntry[], most: number): PromptPart {
+  const note = (count: number): string => `- [… ${count} more: list_dir shows the folder skills …]`;
+  const lines: string[] = [];
+  let room = most - listOf([note(skills.length)]).tokens;
+  for (const skill of skills) {
+    const line = skillLine(skill, DESCRIPTION_CHARS.at(-1) ?? 0);
+    room -= estimateTokens(`${line}\n`);
+    if (room < 0) break;
+    lines.push(line);
+  }
+  return lines.length === 0 ? NO_PART : listOf([...lines, note(skills.length - lines.length)]);
+}
+
+function skillLine({ folder, name, description }: SkillEntry, chars: number): string {
+  const about = description.length <= chars ? description : `${description.slice(0, chars).toWellFormed()}…`;
+  return `- ${name}${about === '' ? '' : `: ${about}`} (skills/${folder}/SKILL.md)`;
+}
+
+function listOf(lines: readonly string[]): PromptPart {
+  return promptPart(`${SKILLS_INTRODUCTION}\n\n${lines.join('\n')}`);
 }
 
 /**
