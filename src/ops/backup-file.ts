@@ -9,6 +9,7 @@ import { createGunzip, createGzip, constants } from 'node:zlib';
 import { z } from 'zod';
 import { GatewayError } from '../protocol/errors.ts';
 import type { BackupRecord } from '../protocol/operator/backup.ts';
+import { linesOf } from '../lib/lines.ts';
 import { parseJson } from '../lib/json/json.ts';
 
 /** Only its owner may read a backup. */
@@ -76,7 +77,7 @@ export async function writeBackup(
   }
   try {
     await pipeline(
-      Readable.from(linesOf(records)),
+      Readable.from(toLines(records)),
       zip,
       body,
       createWriteStream(part, { flags: 'wx', mode: PRIVATE, flush: true }),
@@ -179,7 +180,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function* linesOf(records: AsyncIterable<BackupRecord>): AsyncGenerator<string> {
+async function* toLines(records: AsyncIterable<BackupRecord>): AsyncGenerator<string> {
   const digest = createHash('sha256');
   for await (const record of records) {
     const line = JSON.stringify(record);
@@ -194,25 +195,11 @@ async function* linesOf(records: AsyncIterable<BackupRecord>): AsyncGenerator<st
   yield `${JSON.stringify({ type: 'end', sha256: digest.digest('hex') } satisfies BackupRecord)}\n`;
 }
 
-/** One line at a time; what follows the last line break does not count. */
+/** Every line; what follows the last line feed does not count. */
 async function* linesIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let buffered: Buffer[] = [];
-  let length = 0;
-  const hold = (part: Buffer): void => {
-    buffered.push(part);
-    length += part.length;
-    if (length > MAX_LINE_BYTES) throw bad(`has a line of more than ${MAX_LINE_BYTES / 1024 ** 2} MiB`);
-  };
-  for await (const chunk of bytes) {
-    let from = 0;
-    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', from)) {
-      hold(chunk.subarray(from, end));
-      yield Buffer.concat(buffered).toString();
-      buffered = [];
-      length = 0;
-      from = end + 1;
-    }
-    hold(chunk.subarray(from));
+  for await (const line of linesOf(bytes, MAX_LINE_BYTES)) {
+    if (line.bytes === undefined) throw bad(`has a line of more than ${MAX_LINE_BYTES / 1024 ** 2} MiB`);
+    if (line.isEnded) yield line.bytes.toString();
   }
 }
 

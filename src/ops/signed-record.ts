@@ -14,6 +14,7 @@ import {
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { linesOf } from '../lib/lines.ts';
 import { escapeControls } from '../lib/text.ts';
 import { errorCode, GatewayError } from '../protocol/errors.ts';
 import type { SessionKey } from '../protocol/message.ts';
@@ -123,7 +124,7 @@ export interface Verdict {
  * `GatewayError('bad_record')`, which names the line.
  */
 export async function verifyRecord(file: AsyncIterable<Buffer>): Promise<Verdict> {
-  const lines = linesOf(file);
+  const lines = linesIn(file);
   const { value: first = Buffer.alloc(0) } = await lines.next();
   const head = headSchema.safeParse(parsed(first));
   if (!head.success) throw broken('line 1 is not the first line of a signed record');
@@ -187,21 +188,12 @@ function endLine({
   return Buffer.from(JSON.stringify({ type: 'end', lines, signature, previous }));
 }
 
-/** The bytes between line feeds: nothing else ends a line here. */
-async function* linesOf(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
-  let rest: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of file) {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      yield Buffer.concat([...rest, chunk.subarray(from, at)]);
-      [rest, length, from] = [[], 0, at + 1];
-    }
-    rest.push(chunk.subarray(from));
-    length += chunk.length - from;
-    if (length > MAX_LINE_BYTES) throw broken('one of its lines is too long');
+/** Every line; throws for one that is too long. */
+async function* linesIn(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+  for await (const { bytes } of linesOf(file, MAX_LINE_BYTES)) {
+    if (bytes === undefined) throw broken('one of its lines is too long');
+    yield bytes;
   }
-  if (length > 0) yield Buffer.concat(rest);
   return undefined;
 }
 
