@@ -246,6 +246,12 @@ export function parseAddress(address: string): Place {
   return { channel, chatId, threadId: readKeyPart(rest.slice(second + 1)) };
 }
 
+/** The chat of an address, which all of its threads share. Throws `GatewayError('bad_address')`. */
+export function chatOf(address: Address): Address {
+  const { channel, chatId } = parseAddress(address);
+  return addressOf({ channel, chatId });
+}
+
 /** Ids that HTTP callers may give their sessions. */
 const HTTP_SESSION_ID = /^[A-Za-z0-9_-]{1,64}$/;
 

@@ -6,7 +6,7 @@ import {
   MAX_LISTED_APPROVALS,
 } from '../../protocol/agent/approvals.ts';
 import { toGatewayError } from '../../protocol/errors.ts';
-import { type Address, addressOf, parseAddress } from '../../protocol/message.ts';
+import { type Address, chatOf, parseAddress } from '../../protocol/message.ts';
 import { recipientOf } from '../../protocol/texts/languages.ts';
 import { pause } from '../../lib/async/sleep.ts';
 import type { AgentShared, CurrentShared } from '../deps.ts';
@@ -60,8 +60,7 @@ async function askAlso(
 ): Promise<void> {
   const { id, expiresAt } = record;
   const say = languages.say(recipientOf(address, await languages.languageOf(address)));
-  const { channel, chatId } = parseAddress(record.address);
-  const group = await contacts.contact(addressOf({ channel, chatId }));
+  const group = await contacts.contact(chatOf(record.address));
   const groupName = group?.place === 'group' ? group.name : undefined;
   const leftMs = Math.max(0, expiresAt.getTime() - now);
   const question = questionFor(id, { ...record, address }, leftMs, say, groupName);

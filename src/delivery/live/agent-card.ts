@@ -9,7 +9,7 @@ import {
 } from '../../protocol/delivery.ts';
 import { ChannelError, toGatewayError } from '../../protocol/errors.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
-import { parseAddress, type Button, type SentMessage } from '../../protocol/message.ts';
+import { chatOf, parseAddress, type Button, type SentMessage } from '../../protocol/message.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 import { parseMarkdown } from '../../lib/markdown/markdown.ts';
 import { escapeMarkdown } from '../../lib/markdown/references.ts';
@@ -73,11 +73,6 @@ export class AgentCards {
     if (!isOpen && (await this.#context.sentParts(agentCardRef(agentId))).length === 0) return;
     await enqueue(this.#context, card, `:${key}`, headOf(card, end, sayOf(this.#context, card)), []);
   }
-}
-
-function chatOf(address: AgentCard['address']): string {
-  const { channel, chatId } = parseAddress(address);
-  return `${channel}:${chatId}`;
 }
 
 async function enqueue(

@@ -12,7 +12,7 @@ import {
 } from '../../protocol/delivery.ts';
 import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
-import { type Address, addressOf, parseAddress } from '../../protocol/message.ts';
+import { type Address, chatOf, parseAddress } from '../../protocol/message.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 
 type Channels = ReadonlyMap<string, Channel>;
@@ -102,12 +102,6 @@ async function modeOf(
   const choice = setting ?? channels.get(parseAddress(address).channel)?.capabilities.stream;
   const modes = modesOf(channels, address);
   return modes.find((mode) => mode === choice) ?? (modes.includes('edit') ? 'edit' : 'off');
-}
-
-/** The address without a topic, shared by all its topics. */
-function chatOf(address: Address): Address {
-  const { channel, chatId } = parseAddress(address);
-  return addressOf({ channel, chatId });
 }
 
 /** Creates the command `/stream`. */

@@ -3,7 +3,7 @@ import type { IntakeContext } from '../context.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
 import type { PressHandler } from '../../protocol/receive.ts';
 import type { Contact } from '../../protocol/delivery.ts';
-import { addressOf, parseAddress } from '../../protocol/message.ts';
+import { chatOf } from '../../protocol/message.ts';
 import type { AgreedLink, Surface } from '../../protocol/sessions/surfaces.ts';
 import { describeRefused, listCommands, listSurfaces, whereOf } from './surface-text.ts';
 import { agreeToLink, askRef, declineLink, enterCode, giveCode, linkingOf, separate } from './links.ts';
@@ -86,8 +86,7 @@ async function groupsOf(
 ): Promise<Map<string, Contact>> {
   const groups = new Map<string, Contact>();
   for (const { address, place } of surfaces) {
-    const { channel, chatId } = parseAddress(address);
-    const group = place === 'group' ? await contacts.contact(addressOf({ channel, chatId })) : undefined;
+    const group = place === 'group' ? await contacts.contact(chatOf(address)) : undefined;
     if (group !== undefined) groups.set(address, group);
   }
   return groups;

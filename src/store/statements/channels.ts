@@ -9,7 +9,7 @@ import {
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import { type Database, readClock, type Sql, withoutNulls } from '../database/database.ts';
-import { type Address, addressOf, isAddress, parseAddress } from '../../protocol/message.ts';
+import { type Address, chatOf, isAddress } from '../../protocol/message.ts';
 import { type Contact, type ContactStore, MAX_CONTACTS_FOUND } from '../../protocol/delivery.ts';
 import type { ChatSettingStore, KeyStore } from '../../protocol/channel.ts';
 
@@ -171,8 +171,8 @@ export function createContacts(database: Database): ContactStore {
       database.run(async (sql) => {
         const [row] = await sql<{ contact: Contact }[]>`
           with ${book(sql)}
-          select contact from book where chat = ${chatOf(cleanText(id))} or contact ->> 'userId' = ${cleanText(id)}
-          order by chat <> ${chatOf(cleanText(id))}, chat limit 1`;
+          select contact from book where chat = ${bookKey(cleanText(id))} or contact ->> 'userId' = ${cleanText(id)}
+          order by chat <> ${bookKey(cleanText(id))}, chat limit 1`;
         return row?.contact;
       }),
     contacts: (name) =>
@@ -199,10 +199,8 @@ function book(sql: Sql) {
 }
 
 /** The address of the chat without its thread; another text as it is. */
-function chatOf(address: string): string {
-  if (!isAddress(address)) return address;
-  const { channel, chatId } = parseAddress(address);
-  return addressOf({ channel, chatId });
+function bookKey(address: string): string {
+  return isAddress(address) ? chatOf(address) : address;
 }
 
 /** The `KeyStore` over a database. */
