@@ -44,8 +44,8 @@ export function scheduleCommand(args: readonly string[]): ScheduleAct {
   throw new GatewayError('usage', USAGE);
 }
 
-/** The same limits and rights as in chats. */
-function schedulesOf(store: HomeStore, config: Config): Schedules {
+/** The schedules of a home from outside its gateway, with the same limits and rights as in chats. */
+export function schedulesOf(store: HomeStore, config: Config): Schedules {
   const { access, ledger, surfaces } = store;
   const creatorAccess = createCreatorAccess({
     access,

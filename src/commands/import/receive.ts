@@ -1,7 +1,7 @@
 /** Stores what an import reads: nothing twice, nothing over what is there, and all of it as text of others. */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { accessOf, type Config, zoneOf } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { GatewayError, StoreError } from '../../protocol/errors.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 import type { Schedules } from '../../protocol/schedules.ts';
@@ -9,9 +9,8 @@ import { MAX_TITLE_CHARS } from '../../protocol/sessions/session-list.ts';
 import { UNKNOWN_SOURCES } from '../../protocol/agent/risk.ts';
 import { MAX_MEMORIES, MAX_UNVERIFIED_MEMORIES } from '../../protocol/store/notes.ts';
 import { clipEnd, oneLine } from '../../lib/text.ts';
-import { createSchedules } from '../../schedule/index.ts';
-import { createCreatorAccess } from '../../security/index.ts';
 import type { HomeStore } from '../../store/index.ts';
+import { schedulesOf } from '../schedule.ts';
 import { type ChatItem, type ImportItem, MAX_CHATS, type MemoryItem, type ScheduleItem } from './items.ts';
 import type { ImportReport } from './report.ts';
 import { folderName, placePrompt, type Placement, placeSkill } from './workspace-place.ts';
@@ -37,7 +36,7 @@ export function createReceiver(
 ): (item: ImportItem) => Promise<void> {
   const { config, prompts, dryRun } = target;
   const workspace = path.join(config.home, 'workspace');
-  const schedules = schedulesOf(target);
+  const schedules = schedulesOf(target.store, config);
   let chats = 0;
   const place = async (
     kind: 'prompt' | 'skill',
@@ -187,16 +186,4 @@ async function receiveSchedule(
     if (isNew) await target.store.ledger.deleteSession(address);
     report.omit(`the schedule "${oneLine(item.name)}"`, error.message);
   }
-}
-
-function schedulesOf({ store, config }: ImportTarget): Schedules {
-  const { access, ledger, surfaces } = store;
-  const creatorAccess = createCreatorAccess({
-    access,
-    ledger,
-    surfaces,
-    channelAccess: (channel) => accessOf(config, channel),
-  });
-  const current = () => ({ limits: config.schedules, timeZone: zoneOf(config) });
-  return createSchedules(store.schedules, creatorAccess, { current }, () => undefined);
 }
