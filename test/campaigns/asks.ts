@@ -22,7 +22,7 @@ function ageing({ scenario }: Stage): () => Promise<void> {
   const working = (async () => {
     while (!closing.signal.aborted) {
       await pause(AGE_EVERY_MS);
-      // The database of a home ends with its gateway.
+      // The database of a home ends with its gateway, which the scenario kills; the next round ages what this one could not.
       await scenario.read(ageRequests).catch(() => undefined);
     }
   })();

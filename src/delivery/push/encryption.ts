@@ -1,7 +1,7 @@
 /**
  * What a push service is sent: a body that only the browser can read (RFC 8291 over RFC 8188), and a token that says who
- * sends it (RFC 8292). Our own 60 lines over `node:crypto`: `web-push` 3.6 brings 13 packages and its own requests, past
- * the guard of addresses; `@pushforge/builder` 2.0 writes the draft before RFC 8291, which Apple refuses.
+ * sends it (RFC 8292). Our own lines over `node:crypto`: `web-push` 3.6 sends its own requests, past the guard of addresses,
+ * and depends on five packages; `@pushforge/builder` 2.0 writes the coding of the draft before RFC 8291, `aesgcm`.
  */
 import {
   createCipheriv,
@@ -52,17 +52,19 @@ export function publicPart({ x, y }: PushKey): string {
 /** The keys of a browser as bytes. Throws `GatewayError` `bad_subscription` unless they are a point of the curve and 16 bytes. */
 export function readKeys({ p256dh, auth }: PushKeys): { point: Buffer; secret: Buffer } {
   const [point, secret] = [Buffer.from(p256dh, 'base64url'), Buffer.from(auth, 'base64url')];
-  const problem = new GatewayError(
-    'bad_subscription',
-    'The keys of the subscription are not those of a browser.',
-  );
-  if (point.length !== POINT_BYTES || secret.length !== AUTH_BYTES) throw problem;
+  if (point.length !== POINT_BYTES || secret.length !== AUTH_BYTES) throw badKeys();
   try {
     Curve.convertKey(point, CURVE);
   } catch (error) {
-    throw new GatewayError(problem.code, problem.message, { cause: error });
+    throw badKeys(error);
   }
   return { point, secret };
+}
+
+function badKeys(cause?: unknown): GatewayError {
+  return new GatewayError('bad_subscription', 'The keys of the subscription are not those of a browser.', {
+    cause,
+  });
 }
 
 /**

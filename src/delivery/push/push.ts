@@ -83,6 +83,7 @@ export function createPush(deps: PushDeps): Push {
       .catch((error: unknown) => deps.log.warn({ err: toGatewayError(error) }, 'push_not_queued'));
   };
   const search = async (): Promise<void> => {
+    // While the database cannot be reached, what was known still holds; the next search asks again.
     hasTargets = await store.push.hasTargets().catch(() => hasTargets);
     if (hasTargets) enqueue({ since: epochNow() - SEARCH_BACK_MS });
   };

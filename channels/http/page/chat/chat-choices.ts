@@ -97,6 +97,7 @@ export class ChatChoices {
   async refreshModel(): Promise<void> {
     const key = this.#key;
     if (this.#known?.choices.model === null) return await this.refresh();
+    // It only refreshes a figure: where that fails, the old one stays until the next turn.
     const model = await this.#modelOf(key).catch(() => undefined);
     if (key === this.#key && model !== undefined) this.contextUse.value = model.contextUse;
   }

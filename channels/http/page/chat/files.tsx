@@ -44,6 +44,7 @@ export class ChatFiles {
 
   /** Frees the pictures. */
   close(): void {
+    // One that could not be loaded, which its place in the chat says, has nothing to free.
     for (const url of this.#urls.values())
       void url.then((at) => URL.revokeObjectURL(at)).catch(() => undefined);
     this.#urls.clear();
