@@ -1,12 +1,11 @@
 /** The texts in English, which every other language falls back to. */
 import { about, commands, settings } from './english/commands.ts';
 import { access, approvals, channelHealth, channels, surfaces } from './english/access.ts';
-import { pageAsks } from './english/asks.ts';
 import { delivery } from './english/delivery.ts';
 import { plans, turns } from './english/turns.ts';
 import { failures, fileProblems, files, outcomes, providers, trace } from './english/providers.ts';
 import { pageChat, pageChats, pageErrors, pageFrame, pagePlans } from './english/page.ts';
-import { notifications, pageMarkdown } from './english/page-answers.ts';
+import { notifications, pageAsks, pageMarkdown } from './english/page-answers.ts';
 import { pageSettings, pageTurns } from './english/page-settings.ts';
 import { settingNames } from './english/setting-names.ts';
 

@@ -1,4 +1,4 @@
-/** The texts of answers on the page, what Markdown becomes there, and of notifications. */
+/** The texts of answers and questions on the page, what Markdown becomes there, and of notifications. */
 
 export const pageMarkdown = {
   'page.markdown.copy_code': 'Copy the code',
@@ -37,4 +37,18 @@ export const notifications = {
   'page.push.unsupported':
     'This browser cannot show notifications for this page: it needs an address with https, or one on this computer.',
   'page.push.blocked': 'Notifications of this page are blocked: allow them in the settings of the browser.',
+} as const;
+
+/** What waits for a person: the form that changes a call, and questions of others. */
+export const pageAsks = {
+  'page.approval.edit': 'Edit',
+  'page.approval.edit_approve': 'Approve with changes',
+  'page.approval.edit_json': 'This must be JSON; empty leaves it out.',
+  'page.ask.of': 'Question of {who}',
+  'page.ask.asks': '{who} has me ask you:',
+  'page.ask.goes': 'Your answer goes to whoever asks.',
+  'page.ask.answer': 'Answer',
+  'page.ask.refuse': 'Refuse',
+  'page.ask.never': 'Never ask me',
+  'page.ask.until': 'It waits until {time}.',
 } as const;
