@@ -2,7 +2,7 @@
  * What was shown is what runs: complete arguments before a button on every screen, and no file that changed in the
  * meantime.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { z } from 'zod';
@@ -10,6 +10,7 @@ import { defineTool } from '../../../src/protocol/agent/tool.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { type Pending, pendingNow, pendingSoon } from './pending.ts';
+import { scriptTool } from './script-tool.ts';
 
 const people = FRIENDS.toReversed().values();
 const ran: string[] = [];
@@ -18,24 +19,7 @@ const file = {
   tools: { enabled: ['list_dir', 'read_file', 'write_file', 'cron', 'spawn_agent', 'send_file'] },
 };
 
-/** Runs a script of the session, as far as this test is concerned: it records what the script said when it ran. */
-const runScript = defineTool<{ script: string; note?: string | undefined }>({
-  name: 'run_script',
-  description: 'Runs a script of the workspace.',
-  parameters: z.strictObject({ script: z.string(), note: z.string().optional() }),
-  effect: 'unsafe',
-  risk: () => 'dangerous',
-  warning: () => 'runs a script',
-  results: 'operator',
-  reach: () => 'outside',
-  files: ({ script }) => [script],
-  filesIn: (text) => text.split(' '),
-  async execute({ script }, { workspace }) {
-    const text = await readFile(path.join(workspace, script), 'utf8');
-    ran.push(text);
-    return { content: `ran ${text}` };
-  },
-});
+const runScript = scriptTool('run_script', ran, { filesIn: (text) => text.split(' ') });
 
 /** A web page, as far as this test is concerned: text of others, which taints. */
 const readPage = defineTool({

@@ -1,35 +1,14 @@
 /** A call whose arguments a person has changed: what they were not shown is shown first, and what they were shown is what runs. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { z } from 'zod';
 import { MAX_ASKED } from '../../../src/protocol/agent/approvals.ts';
-import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
 import { describeGateway } from '../setup.ts';
 import { type Pending, pendingSoon } from './pending.ts';
+import { scriptTool } from './script-tool.ts';
 
 const ran: string[] = [];
-
-/** Runs a script of the session: it records what the script said when it ran. With `uses`, it may run any file. */
-function scriptTool(name: string, more: Pick<Tool<{ script: string; note?: string }>, 'uses'> = {}) {
-  return defineTool<{ script: string; note?: string | undefined }>({
-    name,
-    description: 'Runs a script of the workspace.',
-    parameters: z.strictObject({ script: z.string(), note: z.string().optional() }),
-    effect: 'unsafe',
-    risk: () => 'dangerous',
-    warning: () => 'runs a script',
-    results: 'operator',
-    reach: () => 'outside',
-    files: ({ script }) => [script],
-    ...more,
-    async execute({ script }, { workspace }) {
-      ran.push(await readFile(path.join(workspace, script), 'utf8'));
-      return { content: 'ran' };
-    },
-  });
-}
-const tools = [scriptTool('run_script'), scriptTool('run_program', { uses: () => 'anything' })];
+const tools = [scriptTool('run_script', ran), scriptTool('run_program', ran, { uses: () => 'anything' })];
 
 const file = { tools: { enabled: ['write_file'] } };
 

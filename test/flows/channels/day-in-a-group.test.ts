@@ -7,14 +7,15 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
 import { openThread } from '../../fakes/discord/threads.ts';
 import { isTurnCall, lastUserText } from '../../fakes/model/spoken-text.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN, textOf } from '../../fakes/slack/slack.ts';
+import { variablesOf } from '../../fakes/networks.ts';
+import { FakeSlack, textOf } from '../../fakes/slack/slack.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import { describeGateway, type GatewayFixture, WAIT } from '../setup.ts';
 
 const slack = await FakeSlack.open();
 afterAll(() => slack.close());
 const slackBoss = slack.workspace.person('Dora');
-const env = { SLACK_BOT_TOKEN: SLACK_TOKEN, SLACK_APP_TOKEN, SLACK_API_ROOT: slack.apiRoot };
+const env = variablesOf({ slack });
 const GROUP = '-1005001';
 const FORUM = '-1005002';
 const [ADA, BOB, CEM, DORA] = ['31', '32', '33', '39'];

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Address, addressOf } from '../../../src/protocol/message.ts';
 import { deletes as deletesOnDiscord } from '../../fakes/discord/acts.ts';
 import type { FakeCall } from '../../fakes/ollama/ollama.ts';
-import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
+import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
+import { variablesOf } from '../../fakes/networks.ts';
 import { deletes as deletesOnSlack } from '../../fakes/slack/acts.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN } from '../../fakes/slack/slack.ts';
+import { FakeSlack } from '../../fakes/slack/slack.ts';
 import { describeGateway, type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 
 const slack = await FakeSlack.open();
@@ -14,13 +15,7 @@ afterAll(async () => {
   await slack.close();
   await matrix.close();
 });
-const env = {
-  SLACK_BOT_TOKEN: SLACK_TOKEN,
-  SLACK_APP_TOKEN,
-  SLACK_API_ROOT: slack.apiRoot,
-  MATRIX_URL: matrix.root,
-  MATRIX_TOKEN,
-};
+const env = variablesOf({ slack, matrix });
 let chats = 0;
 
 /** A private chat of one network. */

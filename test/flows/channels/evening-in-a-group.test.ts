@@ -2,9 +2,10 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { addressOf } from '../../../src/protocol/message.ts';
 import { deletes as deletesOnDiscord, edits as editsOnDiscord } from '../../fakes/discord/acts.ts';
-import { FakeHomeserver, MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
+import { FakeHomeserver } from '../../fakes/matrix/homeserver.ts';
+import { variablesOf } from '../../fakes/networks.ts';
 import { deletes as deletesOnSlack } from '../../fakes/slack/acts.ts';
-import { FakeSlack, SLACK_APP_TOKEN, SLACK_TOKEN, textOf } from '../../fakes/slack/slack.ts';
+import { FakeSlack, textOf } from '../../fakes/slack/slack.ts';
 import { editsMessage } from '../../fakes/telegram/people.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import { describeGateway, type GatewayFixture, WAIT } from '../setup.ts';
@@ -15,13 +16,7 @@ afterAll(async () => {
   await slack.close();
   await matrix.close();
 });
-const env = {
-  SLACK_BOT_TOKEN: SLACK_TOKEN,
-  SLACK_APP_TOKEN,
-  SLACK_API_ROOT: slack.apiRoot,
-  MATRIX_URL: matrix.root,
-  MATRIX_TOKEN,
-};
+const env = variablesOf({ slack, matrix });
 
 /** A question to the bot in the group. */
 interface Question {

@@ -1,9 +1,9 @@
 /** An owner has the bot write to other people: after a question that shows the chat, and once, whatever happens in between. */
 import { expect, it, vi } from 'vitest';
-import { withoutNotes } from '../../fakes/model/spoken-text.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';
 import { readPage } from './hostile-page.ts';
+import { toolAnswerIn } from './questions.ts';
 
 const people = FRIENDS.values();
 const GROUP = '-4711';
@@ -39,19 +39,7 @@ describeGateway('a message to other people', SETTINGS, (fixture) => {
     await reads('echo: hello there');
     return { channel, person, reads, address: `discord:${channel.id}` };
   };
-  const toolAnswer = async (said: string): Promise<string> => {
-    const body = await vi.waitFor(() => {
-      const call = fixture().ollama.calls.find(({ body: { messages } }) => {
-        const question = messages.findLastIndex(
-          ({ role, content }) => role === 'user' && content?.includes(said),
-        );
-        return question >= 0 && messages.findLastIndex(({ role }) => role === 'tool') > question;
-      });
-      if (call === undefined) throw new Error('the tool has not answered');
-      return call.body;
-    }, WAIT);
-    return withoutNotes(body.messages.findLast(({ role }) => role === 'tool')?.content ?? '');
-  };
+  const toolAnswer = (said: string): Promise<string> => toolAnswerIn(fixture(), said);
 
   it('is asked about with the chat it goes to, until a rule allows that chat, which can be revoked', async () => {
     const chat = owner();

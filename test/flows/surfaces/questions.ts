@@ -6,6 +6,21 @@ import { FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
 /** The friends who own the bot of these tests. */
 export const ASKING_OWNERS = FRIENDS.slice(-10);
 
+/** What the model read as the result of the last call of the turn that answers a question with this text. */
+export async function toolAnswerIn({ ollama }: GatewayFixture, said: string): Promise<string> {
+  const body = await vi.waitFor(() => {
+    const call = ollama.calls.findLast(({ body: { messages } }) => {
+      const question = messages.findLastIndex(
+        ({ role, content }) => role === 'user' && content?.includes(said),
+      );
+      return question >= 0 && messages.findLastIndex(({ role }) => role === 'tool') > question;
+    });
+    if (call === undefined) throw new Error('the tool has not answered');
+    return call.body;
+  }, WAIT);
+  return withoutNotes(body.messages.findLast(({ role }) => role === 'tool')?.content ?? '');
+}
+
 /** What tests do with questions; each owner and person is given once. */
 export function questionsOn(fixture: () => GatewayFixture) {
   const people = FRIENDS.values();
@@ -32,20 +47,7 @@ export function questionsOn(fixture: () => GatewayFixture) {
     await vi.waitFor(() => expect(fixture().telegram.pressed.answers.has(id)).toBe(true), WAIT);
     return fixture().telegram.pressed.answers.get(id) ?? '';
   };
-  /** What the model read as the result of the last call of this turn. */
-  const toolAnswer = async (said: string): Promise<string> => {
-    const body = await vi.waitFor(() => {
-      const call = fixture().ollama.calls.findLast(({ body: { messages } }) => {
-        const question = messages.findLastIndex(
-          ({ role, content }) => role === 'user' && content?.includes(said),
-        );
-        return question >= 0 && messages.findLastIndex(({ role }) => role === 'tool') > question;
-      });
-      if (call === undefined) throw new Error('the tool has not answered');
-      return call.body;
-    }, WAIT);
-    return withoutNotes(body.messages.findLast(({ role }) => role === 'tool')?.content ?? '');
-  };
+  const toolAnswer = (said: string): Promise<string> => toolAnswerIn(fixture(), said);
   /** Two people on Telegram, and the question of the first one at the other, which the first one has approved. */
   const asked = async (
     question: string,
