@@ -246,8 +246,10 @@ export function wireSessionModel({ reason, tools, contextUse, ...fields }: Sessi
   return { ...fields, reason: reason ?? null, tools: tools ?? null, contextUse: contextUse ?? null };
 }
 
-/** The approval with the tool call it is about, or with the plan that waits for it. */
-/** A request as its decider reads it; of a question to a person, only what they are to read of the conversation that asks. */
+/**
+ * A request as its decider reads it, with the tool call it is about or the plan that waits for it; of a question to a
+ * person, only what they are to read of the conversation that asks.
+ */
 export function wireApproval(record: ApprovalRecord) {
   const { id, session, turnId, toolCallId, tool, args, warning, userId, createdAt, expiresAt } = record;
   if (record.question !== undefined) {

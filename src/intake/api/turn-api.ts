@@ -2,7 +2,7 @@
 import type { TurnExplanation } from '../../protocol/store/traces.ts';
 import type { IntakeContext } from '../context.ts';
 import { type Caller, hasScope } from '../../protocol/access.ts';
-import { type Decider, howDecided, NO_QUESTIONS } from '../../protocol/agent/approvals.ts';
+import { type Decider, howDecided } from '../../protocol/agent/approvals.ts';
 import type { ContinuedTurn, GatewayApi, ToolAnswers } from '../../protocol/gateway-api.ts';
 import type { MessageBus } from '../../protocol/bus.ts';
 import { GatewayError } from '../../protocol/errors.ts';
@@ -12,6 +12,7 @@ import { cleanText, clipMiddle, estimateTokens } from '../../lib/text.ts';
 import { MAX_MESSAGE_LENGTH } from '../receive.ts';
 import { isAdmin, ownerOf, type Visible } from '../sessions.ts';
 import { actOnPlan } from '../plans/plan-control.ts';
+import { refuseQuestion } from '../surfaces/answers.ts';
 import { isWaiting } from '../surfaces/next-answer.ts';
 import type { EventBody } from '../../protocol/event.ts';
 import { withoutMarks } from '../../protocol/sessions/marked-text.ts';
@@ -55,10 +56,7 @@ export function createTurnApi(context: IntakeContext, explainTurn: ExplainTurn, 
     async answer(caller, id, reply) {
       const by = deciderOf(caller);
       if ('answer' in reply) return await approvals.decide(id, 'approved', by, { reason: reply.answer });
-      const outcome = await approvals.decide(id, 'denied', by);
-      if (outcome.kind === 'decided' && reply.never)
-        await store.chatSettings.setChatSetting(by.userId, NO_QUESTIONS, 'on');
-      return outcome;
+      return await refuseQuestion(context, id, by, reply.never);
     },
     decide: (caller, approvalId, decision, detail) =>
       approvals.decide(approvalId, decision, deciderOf(caller), detail),

@@ -68,18 +68,28 @@ async function pressAnswer(
 }
 
 async function pressRefusal(
-  { approvals, store }: IntakeContext,
+  context: IntakeContext,
   id: string,
   by: Decider,
-  { userId, say }: Press,
+  { say }: Press,
   act: 'refuse' | 'never',
 ): Promise<PressAnswer> {
-  const outcome = await approvals.decide(id, 'denied', by);
-  if (outcome.kind === 'decided' && act === 'never') {
-    await store.chatSettings.setChatSetting(userId, NO_QUESTIONS, 'on');
-    return { reply: say('ask.never_again') };
-  }
+  const outcome = await refuseQuestion(context, id, by, act === 'never');
+  if (outcome.kind === 'decided' && act === 'never') return { reply: say('ask.never_again') };
   return { reply: describeAnswered(outcome, say, 'ask.refused') };
+}
+
+/** Refuses a question, and with `isForAll` each later one. Throws only `StoreError`. */
+export async function refuseQuestion(
+  { approvals, store }: Pick<IntakeContext, 'approvals' | 'store'>,
+  id: string,
+  by: Decider,
+  isForAll: boolean,
+): Promise<Decided> {
+  const outcome = await approvals.decide(id, 'denied', by);
+  if (outcome.kind === 'decided' && isForAll)
+    await store.chatSettings.setChatSetting(by.userId, NO_QUESTIONS, 'on');
+  return outcome;
 }
 
 /** Passes an answer on; what the person who answered reads. Throws only `StoreError`. */

@@ -55,7 +55,7 @@ const PartView = memo(({ part, onDraw }: PartProps<Part>): JSX.Element => {
   }
 });
 
-/** A text that may grow: what is new is added to what is onDraw already. */
+/** A text that may grow: what is new is added to what is drawn already. */
 function Text({ part: { text, isGrowing, isError }, onDraw }: PartProps<TextPart>): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const onDrawRef = useRef(onDraw);
