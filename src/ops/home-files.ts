@@ -2,43 +2,37 @@
  * The files of a home that belong in a backup. On their way back they arrive next to the home, and move into place once
  * everything is valid.
  */
-import { constants, createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type BackupRecord, BACKUPS_FOLDER, SESSIONS_FOLDER } from '../protocol/operator/backup.ts';
 import { errorCode, GatewayError, unless } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
+import { openPlainFile, walkEverything } from '../lib/walk-folder.ts';
 
 /** What belongs to this process, this machine or the database, or is regenerated. */
 const LEFT_OUT =
   /^(pg|pg\.new-.*|cache|logs|instance|lock([.-].*)?|[^/]*\.schema\.json|[^/]*\.new|\.restor(ing|ed))$/;
 /** Bytes in one record. */
 const PIECE_BYTES = 64 * 1024;
-/** Programs of sessions may replace a file with a link or a pipe at any time. */
-const PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Every file below the home, a record of bytes at a time, except links and the paths in `except`. Files that vanish are
- * left out. Throws errors of the file system.
+ * left out; programs of sessions may change everything meanwhile. Throws errors of the file system.
  */
 export async function* homeFiles(home: string, except: ReadonlySet<string>): AsyncGenerator<BackupRecord> {
-  for await (const file of plainFiles(home, '')) {
-    if (except.has(file)) continue;
-    const handle = await unless(['ENOENT', 'ELOOP', 'ENXIO'], open(path.join(home, file), PLAIN), undefined);
+  for await (const { name, isFile, place } of walkEverything(home, isWanted)) {
+    if (!isFile || except.has(name)) continue;
+    const handle = await openPlainFile(place, { unlock: true });
     if (handle === undefined) continue;
     try {
-      const stats = await handle.stat();
-      if (!stats.isFile()) continue;
-      yield { type: 'file', path: file, mode: stats.mode & 0o777 };
-      if (stats.size === 0) continue;
+      const { mode, size } = await handle.stat();
+      yield { type: 'file', path: name, mode: mode & 0o777 };
+      if (size === 0) continue;
       // No more than its size at the start: a log may keep growing.
-      const bytes = handle.createReadStream({
-        highWaterMark: PIECE_BYTES,
-        end: stats.size - 1,
-        autoClose: false,
-      });
+      const bytes = handle.createReadStream({ highWaterMark: PIECE_BYTES, end: size - 1, autoClose: false });
       for await (const piece of bytes) yield { type: 'bytes', base64: Buffer.from(piece).toString('base64') };
     } finally {
       await handle.close();
@@ -46,15 +40,8 @@ export async function* homeFiles(home: string, except: ReadonlySet<string>): Asy
   }
 }
 
-async function* plainFiles(home: string, folder: string): AsyncGenerator<string> {
-  const place = path.join(home, folder);
-  const entries = await unless(['ENOENT', 'ENOTDIR'], readdir(place, { withFileTypes: true }), []);
-  for (const entry of entries.toSorted((a, b) => a.name.localeCompare(b.name, 'en'))) {
-    const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (folder === '' && (LEFT_OUT.test(entry.name) || entry.name === BACKUPS_FOLDER)) continue;
-    if (entry.isDirectory()) yield* plainFiles(home, file);
-    else if (entry.isFile()) yield file;
-  }
+function isWanted(name: string): boolean {
+  return name.includes('/') || (!LEFT_OUT.test(name) && name !== BACKUPS_FOLDER);
 }
 
 /** Files that are kept if the home already has them: this machine's own addresses and secrets. */
@@ -82,7 +69,10 @@ export interface Staging {
   /** Starts a file. Throws `GatewayError('bad_backup')` for a path that leads out of the home. */
   begin(file: string, mode: number): Promise<void>;
   append(bytes: Buffer): Promise<void>;
-  /** Throws `GatewayError('has_data')` if the home has a file of that name with different content. */
+  /**
+   * Throws `GatewayError('has_data')` if the home has something else of that name, or a link in the folder of a session that
+   * would lead a file out of it.
+   */
   refuseOverwriting(): Promise<void>;
   /** Marks the home as half restored until `settle` has ended: called just before the rows are committed. */
   seal(): Promise<void>;
@@ -130,6 +120,7 @@ export async function createStaging(home: string): Promise<Staging> {
     async refuseOverwriting() {
       await close();
       for (const { file, from, to, isKept } of await filesIn(folder, home)) {
+        await refuseLinks(home, file);
         if (isKept || !(await exists(to)) || (await digestOf(from)) === (await digestOf(to))) continue;
         const text = `${to} is another ${file} than that of the backup, which would overwrite it. Move it away, or restore with --replace.`;
         throw new GatewayError('has_data', text);
@@ -143,7 +134,7 @@ export async function createStaging(home: string): Promise<Staging> {
     async settle({ replace }) {
       const files = await filesIn(sealed, home);
       // Their sessions are gone.
-      if (replace) await rm(path.join(home, SESSIONS_FOLDER), { recursive: true, force: true });
+      if (replace) await emptyFolder(path.join(home, SESSIONS_FOLDER));
       for (const { from, to, isKept } of files) {
         if (isKept) continue;
         await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
@@ -192,8 +183,31 @@ async function exists(file: string): Promise<boolean> {
   }
 }
 
-async function digestOf(file: string): Promise<string> {
+/** Undefined for what is no file: a pipe that a program has left there would never end. */
+async function digestOf(file: string): Promise<string | undefined> {
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  if (!(await handle.stat()).isFile()) return undefined;
   const digest = createHash('sha256');
-  await pipeline(createReadStream(file), digest);
+  await pipeline(handle.createReadStream({ autoClose: false }), digest);
   return digest.digest('hex');
+}
+
+/** Programs make links in the folders of their sessions; only the operator makes those above. */
+async function refuseLinks(home: string, file: string): Promise<void> {
+  if (!file.startsWith(`${SESSIONS_FOLDER}/`)) return;
+  const [, ...parents] = path.dirname(file.slice(SESSIONS_FOLDER.length + 1)).split('/');
+  let place = path.join(home, SESSIONS_FOLDER, file.split('/')[SESSIONS_FOLDER.split('/').length] ?? '');
+  for (const name of parents) {
+    place = path.join(place, name);
+    const stats = await unless(['ENOENT', 'ENOTDIR'], lstat(place), undefined);
+    if (stats?.isSymbolicLink() !== true) continue;
+    const text = `${place} is a link, which would lead ${file} elsewhere. Remove it, or restore with --replace.`;
+    throw new GatewayError('has_data', text);
+  }
+}
+
+/** The folder itself stays: it may be a link to another disk. */
+async function emptyFolder(place: string): Promise<void> {
+  for (const name of await unless(['ENOENT'], readdir(place), []))
+    await rm(path.join(place, name), { recursive: true, force: true });
 }

@@ -1,10 +1,10 @@
 /** Reads a folder as a skill, and refuses what no skill should hold. */
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { lstat, open, readdir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { readSkillFile, SKILL_FOLDER, type SkillFile } from '../lib/markdown/skill-file.ts';
 import { escapeControls } from '../lib/text.ts';
+import { openPlainFile, walkFolder } from '../lib/walk-folder.ts';
 import { GatewayError } from '../protocol/errors.ts';
 
 /** Bytes of all files of a skill. */
@@ -64,43 +64,46 @@ function textOf(bytes: Buffer, place: string): string {
   }
 }
 
+/** No link is followed, also one that takes the place of a folder or file meanwhile. */
 async function readContents(root: string): Promise<SkillContent[]> {
   const contents: SkillContent[] = [];
   let bytes = 0;
-  for await (const file of filesBelow(root, '', 0)) {
+  const enters = (name: string): boolean => !LEFT_OUT.has(path.basename(name));
+  for await (const { name: file, place } of walkFolder(root, { enters })) {
+    if (file.split('/').length > MAX_SKILL_DEPTH + 1)
+      throw badSkill(root, `its folders are more than ${MAX_SKILL_DEPTH} deep`);
+    const stats = await lstat(place);
+    if (stats.isDirectory()) continue;
+    if (!stats.isFile())
+      throw badSkill(
+        root,
+        `${escapeControls(file)} is ${stats.isSymbolicLink() ? 'a link' : 'no plain file'}`,
+      );
     if (contents.length === MAX_SKILL_FILES)
       throw badSkill(root, `it has more than ${MAX_SKILL_FILES} files`);
-    const content = await readContent(root, file, MAX_SKILL_BYTES - bytes);
+    const content = await readContent(root, { file, place }, MAX_SKILL_BYTES - bytes);
     bytes += content.bytes.length;
     contents.push(content);
   }
-  return contents;
+  return contents.toSorted((a, b) => comparePaths(a.file, b.file));
 }
 
-async function* filesBelow(root: string, folder: string, depth: number): AsyncGenerator<string> {
-  if (depth > MAX_SKILL_DEPTH) throw badSkill(root, `its folders are more than ${MAX_SKILL_DEPTH} deep`);
-  const entries = await readdir(path.join(root, folder), { withFileTypes: true });
-  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (LEFT_OUT.has(entry.name)) continue;
-    const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) yield* filesBelow(root, file, depth + 1);
-    else if (entry.isFile()) yield file;
-    else
-      throw badSkill(
-        root,
-        `${escapeControls(file)} is ${entry.isSymbolicLink() ? 'a link' : 'no plain file'}`,
-      );
-  }
+/** Name by name, as a walk through sorted folders would meet them. */
+function comparePaths(one: string, other: string): number {
+  const [a, b] = [one.split('/'), other.split('/')];
+  const at = a.findIndex((name, index) => name !== b[index]);
+  return at === -1 ? 0 : (a[at] ?? '') < (b[at] ?? '') ? -1 : 1;
 }
 
-/** No link is followed, even one that has just taken the file's place. */
-async function readContent(root: string, file: string, room: number): Promise<SkillContent> {
-  await using handle = await open(
-    path.join(root, file),
-    constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
-  );
-  const stats = await handle.stat();
-  if (!stats.isFile()) throw badSkill(root, `${escapeControls(file)} is no plain file`);
+async function readContent(
+  root: string,
+  { file, place }: { file: string; place: string },
+  room: number,
+): Promise<SkillContent> {
+  await using handle = await openPlainFile(place);
+  const stats = await handle?.stat();
+  if (handle === undefined || stats === undefined)
+    throw badSkill(root, `${escapeControls(file)} is no plain file`);
   if (stats.size > room)
     throw badSkill(root, `its files are larger than ${MAX_SKILL_BYTES / 1024 / 1024} MiB together`);
   const bytes = Buffer.alloc(stats.size);

@@ -1,9 +1,25 @@
 /** The files of a home on their way into and out of a backup. */
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkRestore, createStaging, homeFiles } from '../../src/ops/home-files.ts';
+
+/** The folder of a session, in which its programs do what they like. */
+const SESSION = 'workspace/sessions/a';
 
 let home = '';
 beforeEach(async () => {
@@ -60,9 +76,60 @@ describe('the files of a home', () => {
     const said: string[] = [];
     for await (const record of homeFiles(home, new Set()))
       said.push(record.type === 'file' ? `${record.path} ${record.mode & 0o100}` : record.type);
-    expect(said).toEqual(['empty 0', 'whole 0', 'bytes', 'wide 64', 'bytes', 'bytes']);
+    expect(said.join()).toContain('whole 0,bytes');
+    expect(said.join()).toContain('wide 64,bytes,bytes');
+    expect(said.toSorted()).toEqual(['bytes', 'bytes', 'bytes', 'empty 0', 'whole 0', 'wide 64']);
+  });
+
+  it('are never those that a link leads to, also if it takes the place of a folder while the backup is written', async () => {
+    const outside = await mkdtemp(path.join(tmpdir(), 'parley-outside-'));
+    await writeFile(path.join(outside, 'key'), 'outside');
+    const folders = Array.from({ length: 8 }, (_, n) => path.join(home, SESSION, `d${n}`));
+    for (const folder of folders) {
+      await mkdir(folder, { recursive: true });
+      await writeFile(path.join(folder, 'key'), 'inside');
+    }
+    let texts = '';
+    for await (const record of homeFiles(home, new Set())) {
+      if (record.type === 'bytes') texts += `${Buffer.from(record.base64, 'base64').toString()} `;
+      // A program of the session puts links in the place of all folders once the first file is read.
+      for (const folder of record.type === 'file' ? folders.splice(0) : []) {
+        await rename(folder, `${folder}-moved`);
+        await symlink(outside, folder);
+      }
+    }
+    await rm(outside, { recursive: true });
+    expect(texts).toContain('inside');
+    expect(texts).not.toContain('outside');
+  });
+
+  it('are complete, although a program locks them with their modes, or leaves pipes and devices among them', async () => {
+    await put(`${SESSION}/shut/key`, 'shut');
+    await put(`${SESSION}/locked`, 'locked');
+    execFileSync('mkfifo', [path.join(home, SESSION, 'pipe')]);
+    const all = [home, ...(await readdir(home, { recursive: true })).map((name) => path.join(home, name))];
+    if (process.getuid?.() === 0) for (const file of all) await chown(file, 65_534, 65_534);
+    await chmod(path.join(home, SESSION, 'shut'), 0o000);
+    await chmod(path.join(home, SESSION, 'locked'), 0o000);
+    const names: string[] = [];
+    await asNobody(async () => {
+      for await (const record of homeFiles(home, new Set()))
+        if (record.type === 'file') names.push(path.basename(record.path));
+    });
+    expect(names.toSorted()).toEqual(['key', 'locked']);
   });
 });
+
+/** No mode locks root out. */
+async function asNobody(work: () => Promise<void>): Promise<void> {
+  if (process.getuid?.() !== 0) return await work();
+  process.seteuid?.(65_534);
+  try {
+    await work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
 
 describe('what arrives for a home', () => {
   it('is put in place at the end, private, and an existing .env stays', async () => {
@@ -97,6 +164,40 @@ describe('what arrives for a home', () => {
     await same.refuseOverwriting();
     await same.discard();
     expect(await readdir(home)).toEqual(['config.json']);
+  });
+
+  it('is written through no link that a program of a session has left, and waits for no pipe', async () => {
+    const outside = await mkdtemp(path.join(tmpdir(), 'parley-outside-'));
+    await put(`${SESSION}/first`, '');
+    await symlink(outside, path.join(home, SESSION, 'dir'));
+    execFileSync('mkfifo', [path.join(home, SESSION, 'pipe')]);
+    for (const file of ['dir/authorized_keys', 'pipe']) {
+      const staging = await createStaging(home);
+      await staging.begin(`${SESSION}/${file}`, 0o600);
+      await expect(staging.refuseOverwriting()).rejects.toMatchObject({ code: 'has_data' });
+      await staging.discard();
+    }
+    const replacing = await createStaging(home);
+    await replacing.begin(`${SESSION}/dir/authorized_keys`, 0o600);
+    await replacing.seal();
+    await replacing.settle({ replace: true });
+    expect(await readdir(outside)).toEqual([]);
+    expect(await readdir(path.join(home, SESSION))).toEqual(['dir']);
+    await rm(outside, { recursive: true });
+  });
+
+  it('arrives where the operator has moved the sessions to', async () => {
+    const disk = await mkdtemp(path.join(tmpdir(), 'parley-disk-'));
+    await mkdir(path.join(disk, 'old'));
+    await mkdir(path.join(home, 'workspace'));
+    await symlink(disk, path.join(home, 'workspace/sessions'));
+    const staging = await createStaging(home);
+    await staging.begin(`${SESSION}/dir/file`, 0o600);
+    await staging.refuseOverwriting();
+    await staging.seal();
+    await staging.settle({ replace: true });
+    expect(await readdir(disk)).toEqual(['a']);
+    await rm(disk, { recursive: true });
   });
 
   it('replaces all session files when asked to replace', async () => {

@@ -6,8 +6,7 @@ import { errorCode, ToolError } from '../../protocol/errors.ts';
 import type { FolderState } from '../../protocol/agent/approvals.ts';
 import { contentOf } from './named-files.ts';
 import { WORKSPACE_LIMITS } from './save-file.ts';
-import { walkFolder } from './walk-folder.ts';
-import { openInside } from './workspace.ts';
+import { openInside, walkFolder } from './workspace.ts';
 
 /** Folders whose digests are remembered; those of others are computed again. */
 const MAX_REMEMBERED_FOLDERS = 20;

@@ -5,7 +5,7 @@ import { lstat, open, rename, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode, ToolError, unless } from '../../protocol/errors.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
-import { walkEverything } from './walk-folder.ts';
+import { walkEverything } from '../../lib/walk-folder.ts';
 import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
 
 /** All files of a session's folder together, in bytes. */

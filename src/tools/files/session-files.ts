@@ -11,8 +11,7 @@ import {
 } from '../../protocol/agent/tool.ts';
 import { constants } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { walkFolder } from './walk-folder.ts';
-import { isMissing, openFolder, openInside, pathError, pathParts } from './workspace.ts';
+import { isMissing, openFolder, openInside, pathError, pathParts, walkFolder } from './workspace.ts';
 import { MAX_WORKSPACE_BYTES, MAX_WORKSPACE_ENTRIES } from './save-file.ts';
 
 import { createFolderStates } from './folder-state.ts';

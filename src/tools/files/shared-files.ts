@@ -11,8 +11,7 @@ import {
 } from '../../protocol/agent/tool.ts';
 import { KeyedLock } from '../../lib/async/keyed-lock.ts';
 import { saveFile } from './save-file.ts';
-import { walkFolder } from './walk-folder.ts';
-import { isMissing, openFolder, openInside, pathParts } from './workspace.ts';
+import { isMissing, openFolder, openInside, pathParts, walkFolder } from './workspace.ts';
 
 /** Folders whose last state shared with the database is remembered; others are compared again. */
 const MAX_KNOWN_FOLDERS = 1_000;

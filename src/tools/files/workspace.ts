@@ -2,6 +2,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
+import { type FolderEntry, walkFolder as walk } from '../../lib/walk-folder.ts';
 import { errorCode, ToolError } from '../../protocol/errors.ts';
 import type { ToolContext } from '../../protocol/agent/tool.ts';
 
@@ -170,6 +171,18 @@ function refused(filePath: string, kind: string, cause?: unknown): ToolError {
 /** True for the error of something that does not exist: of the file system, or of `pathError`. */
 export function isMissing(error: unknown): boolean {
   return ['ENOENT', 'not_found'].includes(errorCode(error));
+}
+
+/**
+ * Yields every entry below a session's folder, as `walkFolder` of the library does; none if it is missing. Throws `ToolError`
+ * for a folder that cannot be read, or gives its name to a link meanwhile.
+ */
+export async function* walkFolder(root: string): AsyncGenerator<FolderEntry> {
+  try {
+    yield* walk(root, { skips: ['ENOENT'] });
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw pathError(error, '.');
+  }
 }
 
 function badPath(message: string): ToolError {
