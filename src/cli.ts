@@ -1,5 +1,6 @@
 /** The command line. */
 import { start } from './commands/start.ts';
+import { visibleText } from './lib/text.ts';
 import { toGatewayError } from './protocol/errors.ts';
 
 /** Runs one command. Sets the exit code; never throws. */
@@ -10,7 +11,7 @@ export async function main(args: string[]): Promise<void> {
     const { runCommand } = await import('./commands/run-command.ts');
     await runCommand(args);
   } catch (error) {
-    process.stderr.write(`${toGatewayError(error).message}\n`);
+    process.stderr.write(`${visibleText(toGatewayError(error).message)}\n`);
     process.exitCode = 1;
   }
 }

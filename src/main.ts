@@ -5,6 +5,7 @@ import { writeFirstConfig } from './commands/first-config.ts';
 import { openProcessLog } from './commands/process-log.ts';
 import { processNotes, releaseStartMemory, type StartNotes } from './ops/start.ts';
 import { loadConfig } from './config.ts';
+import { visibleText } from './lib/text.ts';
 import { GatewayError, toGatewayError } from './protocol/errors.ts';
 import { startGateway } from './gateway.ts';
 import type { Gateway, GatewayOptions } from './lifecycle.ts';
@@ -62,11 +63,11 @@ export async function run(options: RunOptions = {}): Promise<void> {
     process.stdout.write(`\nParley is ready: ${gateway.url}  (channels: ${channelList(on)})\n`);
     process.stdout.write(openLines(gateway.url, link));
     // What is missing for an answer, with the command that fetches it.
-    process.stdout.write(model.detail === undefined ? '\n' : `\n${model.detail}\n\n`);
+    process.stdout.write(model.detail === undefined ? '\n' : `\n${visibleText(model.detail)}\n\n`);
   } catch (error) {
     const gatewayError = toGatewayError(error);
     if (!(error instanceof GatewayError)) log?.fatal({ err: error }, 'start_failed');
-    process.stderr.write(`\n${gatewayError.message}\n\n`);
+    process.stderr.write(`\n${visibleText(gatewayError.message)}\n\n`);
     process.exitCode = 1;
   } finally {
     progress?.end();

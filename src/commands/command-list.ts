@@ -171,8 +171,9 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   { usage: 'config set FIELD VALUE', does: 'change a setting; comments in the file are kept' },
   { usage: 'config unset FIELD', does: 'reset a setting to its default' },
   {
-    usage: 'trace [ID] [--prompt]',
-    does: 'show what happened in a turn, or why a message got no answer (ID: turn, session or chat; default: the last turn); --prompt adds what was sent to the model',
+    usage: 'trace [ID]',
+    does: 'show what happened in a turn, or why a message got no answer (ID: turn, session or chat; default: the last turn)',
+    options: [['--prompt', 'also what was sent to the model']],
   },
   { usage: 'dead-letters', does: 'list messages that failed for good, with their errors (kept for a week)' },
   { usage: 'dead-letters show ID', does: 'show a message in full, with its text and error' },

@@ -14,6 +14,7 @@ import {
   unknownCommand,
   wordsAfter,
 } from './command-list.ts';
+import { visibleText } from '../lib/text.ts';
 import { urlOfListener } from '../lib/connection-url.ts';
 import { GatewayError, optionalModule } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
@@ -80,7 +81,10 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
       const { makeHome } = await import('../store/index.ts');
       await makeHome(path.dirname(configFile(process.env)));
     }
-    print(run(editableConfig(process.env)));
+    const text = run(editableConfig(process.env));
+    // A script reads the value as it is.
+    if (process.stdout.isTTY) print(text);
+    else printOwn(text);
   },
   async init(args) {
     const { initCommand, readInitFlags } = await import('./init.ts');
@@ -143,7 +147,8 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
       progress.step('Asking the database, the model servers and the channels…');
       return await doctorCommand(args, process.env, { colours });
     });
-    print(text);
+    // With colours; the report escapes what others wrote.
+    printOwn(text);
     if (!ok) process.exitCode = 1;
   },
 };
@@ -183,7 +188,7 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     const write = exportCommand(rest);
     return async (store, { home }) => {
       const signer = () => ({ key: signingKey(home, writeWhole), program: `Parley ${packageFile.version}` });
-      await pipeline(Readable.from(write(store, signer)), process.stdout, { end: false });
+      await printPieces(write(store, signer));
       return '';
     };
   },
@@ -191,7 +196,7 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     const { personCommand } = await import('./person.ts');
     const run = personCommand(rest);
     return async (store, config) => {
-      await pipeline(Readable.from(run(store, config)), process.stdout, { end: false });
+      await printPieces(run(store, config));
       return '';
     };
   },
@@ -295,8 +300,23 @@ function pageUrl({ env }: Config): string {
   return urlOfListener(host, port);
 }
 
+/** What others wrote, such as names and errors, has no power over the terminal. */
 function print(text: string): void {
+  printOwn(visibleText(text));
+}
+
+/** Text of the program itself. */
+function printOwn(text: string): void {
   if (text !== '') process.stdout.write(`${text.trimEnd()}\n`);
+}
+
+/** Texts as they are for files and pipes, and like `print` on a terminal. */
+async function printPieces(pieces: AsyncIterable<string>): Promise<void> {
+  const { stdout } = process;
+  const shown = async function* (): AsyncGenerator<string> {
+    for await (const piece of pieces) yield visibleText(piece);
+  };
+  await pipeline(Readable.from(stdout.isTTY ? shown() : pieces), stdout, { end: false });
 }
 
 /** The script for a shell. Throws `GatewayError('usage')` for another one. */

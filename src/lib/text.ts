@@ -28,7 +28,7 @@ export function withItems(title: string, items: readonly string[]): string {
 
 /** The text on one line: line breaks, control characters and marks of writing direction become single spaces. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
 }
 
 /** The text without these characters at its end. A pattern such as `/[.]+$/` would take quadratic time. */
@@ -40,10 +40,27 @@ export function stripEnd(text: string, characters: string): string {
 
 /** The text on one line of a terminal: control characters, line breaks and marks of writing direction as numbers. */
 export function escapeControls(text: string): string {
-  return text.replaceAll(
-    /[\p{C}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, codePoint);
+}
+
+/** The text with its invisible and direction-changing characters as code points; lines and tabs stay. */
+export function visibleText(text: string): string {
+  return text.replaceAll(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu, codePoint);
+}
+
+/**
+ * JSON without characters that a terminal obeys, that end a line for some readers, or that change the direction of writing: as
+ * escapes, with the same meaning.
+ */
+export function escapeInJson(json: string): string {
+  return json.replaceAll(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+function codePoint(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
 /** A size in megabytes as platforms name their limits: `1.5 MB`, `50 MB`; below a tenth of one, in bytes. */

@@ -44,7 +44,7 @@ async function show(lanes: LaneStore, id: string): Promise<string> {
     `given up         ${deadAt.toISOString()}`,
     `failed attempts  ${attempts}`,
     `crashes          ${crashes}`,
-    `error            ${error}`,
+    `error            ${error.replaceAll('\n', '\n  ')}`,
     '',
     text ?? '(It has no text.)',
   ]

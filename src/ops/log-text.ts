@@ -1,7 +1,7 @@
 /** Log lines for people: on a terminal one line per event, repeats counted; on the page the newest lines of the file. */
 import { styleText } from 'node:util';
 import { z } from 'zod';
-import { escapeControls, oneLine } from '../lib/text.ts';
+import { escapeControls, oneLine, visibleText } from '../lib/text.ts';
 import { parseJson } from '../lib/json/json.ts';
 import { open } from 'node:fs/promises';
 import { LOG_TAIL_BYTES, type LogLine } from '../protocol/operator/administration.ts';
@@ -97,7 +97,7 @@ function wordRecord(record: LogRecord, { colours, timeZone }: LogTextOptions): s
   const { level, time, msg = '', err, ...fields } = record;
   const name = Object.keys(LEVELS).findLast((one) => (LEVELS[one] ?? 0) <= level) ?? 'trace';
   const clock = new Date(time).toLocaleTimeString('en-GB', { ...(timeZone && { timeZone }) });
-  const rest = Object.entries(fields).map(([field, value]) => `${field}=${valueText(value)}`);
+  const rest = Object.entries(fields).map(([field, value]) => `${escapeControls(field)}=${valueText(value)}`);
   const { sentence, stack } = errorText(err, level);
   const head = `${clock} ${name.toUpperCase().padEnd(5)} ${escapeControls(oneLine(msg))}`;
   const colour = Object.hasOwn(COLOURS, name) ? COLOURS[name as keyof typeof COLOURS] : undefined;
@@ -162,7 +162,10 @@ function toLine(line: string, least: number): LogLine[] {
   if (record === undefined || record.level < least) return [];
   const { level, time, msg = '', ...rest } = record;
   const name = Object.entries(LEVELS).findLast(([, value]) => level >= value)?.[0] ?? 'trace';
-  const fields = Object.keys(rest).length === 0 ? '' : JSON.stringify(rest);
+  const fields =
+    Object.keys(rest).length === 0
+      ? ''
+      : JSON.stringify(rest, (_, value: unknown) => (typeof value === 'string' ? visibleText(value) : value));
   const short = fields.length > MAX_FIELDS_CHARS ? `${fields.slice(0, MAX_FIELDS_CHARS)}…` : fields;
-  return [{ time, level: name, message: msg, fields: short.toWellFormed() }];
+  return [{ time, level: name, message: visibleText(msg), fields: short.toWellFormed() }];
 }

@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import pino, { type LoggerOptions } from 'pino';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Log, SecretShape } from '../protocol/log.ts';
+import { escapeInJson } from '../lib/text.ts';
 
 /** Secrets that belong to no particular channel: bearer headers, and URLs with passwords. */
 const GENERAL_SHAPES: readonly SecretShape[] = [
@@ -86,7 +87,7 @@ function base64At(bytes: Buffer, offset: number): string[] {
 }
 
 /**
- * The root log. `write` receives whole redacted lines, by default for standard output. Long values are cut first, so
+ * The root log. `write` receives whole redacted lines, safe to show on a terminal, by default for standard output. Long values are cut first, so
  * that a line takes bounded time.
  */
 export function createLog(options: {
@@ -97,7 +98,7 @@ export function createLog(options: {
   const write = options.write ?? ((line: string) => void process.stdout.write(line));
   const sink = new Writable({
     write(chunk: Buffer, _encoding, callback) {
-      write(options.redact(chunk.toString('utf8')));
+      write(escapeInJson(options.redact(chunk.toString('utf8'))));
       callback();
     },
   });

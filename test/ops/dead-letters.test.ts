@@ -75,7 +75,7 @@ describeStore('dead-letters', (databases) => {
     await store.lanes.finish(head, 'first line\nsecond line');
     const of = (action: string) => deadLettersCommand([action, 'in:http:a#b#1'])(store);
     expect(await of('show')).toMatch(
-      /^lane +in:http:a#b\nnumber +1\ngiven up +\S+Z\nfailed attempts +0\ncrashes +0\nerror +first line\nsecond line\n\nWhat is this\?\n\\u\{1b\}\[31mred$/,
+      /^lane +in:http:a#b\nnumber +1\ngiven up +\S+Z\nfailed attempts +0\ncrashes +0\nerror +first line\n  second line\n\nWhat is this\?\n\\u\{1b\}\[31mred$/,
     );
     expect((await store.lanes.deadLetters(9))[0]?.text).toBe('What is this?\n\u001b[31mred');
     expect(await of('drop')).toBe('in:http:a#b#1 is deleted.');

@@ -8,7 +8,6 @@ import {
   MAX_ASKED_CHARS,
   type NamedFile,
   shownArgs,
-  visibleText,
 } from '../../protocol/agent/approvals.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import { describeSources, taints, type ToolRisk } from '../../protocol/agent/risk.ts';
@@ -22,6 +21,7 @@ import { inEnglish, type Say } from '../../protocol/texts/say.ts';
 import { failure, type Outcome } from './tool-run.ts';
 import { type Turn, userRoleOf } from '../turn/turn-state.ts';
 import type { AgentShared } from '../deps.ts';
+import { visibleText } from '../../lib/text.ts';
 
 interface Judgement {
   risk: ToolRisk;

@@ -4,9 +4,9 @@ import {
   type FolderState,
   MAX_COMPARED_FILES,
   MAX_SHOWN_CHANGES,
-  visibleText,
 } from '../../protocol/agent/approvals.ts';
 import type { Say } from '../../protocol/texts/say.ts';
+import { visibleText } from '../../lib/text.ts';
 
 /** The files as stored with the request; undefined if they are too many to compare later. */
 export function manifestOf({ files }: FolderState): ApprovalSubject['manifest'] {

@@ -11,11 +11,11 @@ import {
   type PlanWait,
   questionButton,
   shownArgs,
-  visibleText,
 } from '../../protocol/agent/approvals.ts';
 import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
 import { parseAddress } from '../../protocol/message.ts';
 import type { Say } from '../../protocol/texts/say.ts';
+import { visibleText } from '../../lib/text.ts';
 
 /** The words of each kind of wait in a plan. */
 const LABELS = {

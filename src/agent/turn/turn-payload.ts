@@ -166,12 +166,16 @@ function quotedText({ text, by, author, media }: Quoted, quotedBy: string): stri
   return markUntrusted(`${titleOf(author ?? 'someone else')}; quoted by ${quotedBy}`, content);
 }
 
-/** What was said in the chat since the last answer without naming the bot: one line for each message. */
+/** Every character that some reader takes for the end of a line. */
+const LINE_ENDS = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
+
+/** What was said in the chat since the last answer without naming the bot: a message begins each line that is not indented. */
 export function observedText(observed: readonly ObservedMessage[]): string {
   const lines: string[] = [];
   let room = MAX_OBSERVED_CHARS;
   for (const { senderName, content } of observed.toReversed()) {
-    const line = `${titleOf(senderName)}: ${content}`;
+    // Further lines are indented: none of them can pass for another member's.
+    const line = `${titleOf(senderName)}: ${content.replaceAll(LINE_ENDS, '\n  ')}`;
     room -= line.length + 1;
     if (room < 0) break;
     lines.unshift(line);

@@ -6,7 +6,6 @@ import {
   approvalRef,
   MAX_ANSWER_CHARS,
   questionButton,
-  visibleText,
 } from '../../protocol/agent/approvals.ts';
 import {
   addressOf,
@@ -16,7 +15,7 @@ import {
   userIdOf,
 } from '../../protocol/message.ts';
 import type { Press, PressAnswer } from '../../protocol/receive.ts';
-import { clipEnd, oneLine } from '../../lib/text.ts';
+import { clipEnd, oneLine, visibleText } from '../../lib/text.ts';
 import type { IntakeContext } from '../context.ts';
 import { deliver } from '../replies.ts';
 

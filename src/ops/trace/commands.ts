@@ -95,7 +95,8 @@ function promptLines(prompt: SentPrompt | undefined): string[] {
   const parts = messages.flatMap(({ role, tokens, content }) => [
     '',
     `--- ${role}, ≈ ${whole(tokens)} tokens`,
-    ...content.split('\n'),
+    // Indented, so that no text can pass for the head of another part.
+    ...content.split('\n').map((line) => `  ${line}`),
   ]);
   const offered = tools.map(({ name, tokens }) => `${name} (≈ ${whole(tokens)})`).join(', ');
   return [

@@ -1,5 +1,6 @@
 /** Approvals: dangerous calls wait for a human. The requests, who may decide them, and the outcomes. */
 import { z } from 'zod';
+import { visibleText } from '../../lib/text.ts';
 import type { Address, SessionKey } from '../message.ts';
 import type { ApprovalDecision } from '../store/records.ts';
 
@@ -306,13 +307,6 @@ export interface Approvals {
  */
 export function shownArgs(args: unknown): string {
   return visibleText(JSON.stringify(args, null, 2) ?? '');
-}
-
-/** A text with its invisible and direction-changing characters as code points; lines and tabs stay. */
-export function visibleText(text: string): string {
-  return text.replaceAll(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}\u3164\u115f\u1160\u2800]/gu, (character) => {
-    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-  });
 }
 
 /** The form of an id. Anything else is not a request, and is neither looked up nor logged. */

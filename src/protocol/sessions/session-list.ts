@@ -179,7 +179,12 @@ function mdMessage({ role, senderName, content, createdAt, attachments = [] }: M
     ({ name, file, bytes }) => `- ${oneLine(name)} (\`${file}\`, ${bytes} bytes)`,
   );
   const fileLines = files.length === 0 ? '' : `\n${files.join('\n')}\n`;
-  return `\n## ${oneLine(who)}, ${createdAt.toISOString()}\n\n${content.trimEnd()}\n${fileLines}`;
+  return `\n## ${oneLine(who)}, ${createdAt.toISOString()}\n\n${withoutHeads(content.trimEnd())}\n${fileLines}`;
+}
+
+/** A line of a message that looks like the head of another one is marked as text. */
+function withoutHeads(content: string): string {
+  return content.replaceAll(/^(?=(?:## .*\d{4}-\d\d-\d\dT|\*New conversation, ))/gm, '\\');
 }
 
 function jsonHead(session: SessionRecord): string {
