@@ -12,7 +12,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import project from '../package.json' with { type: 'json' };
 import postgres from 'postgres';
-import { afterEach, describe, inject } from 'vitest';
+import { afterEach, describe, inject, onTestFinished } from 'vitest';
 import type { Log } from '../src/protocol/log.ts';
 import { createLog } from '../src/ops/log.ts';
 import { openEmbedded } from '../src/store/embedded/embedded.ts';
@@ -107,6 +107,19 @@ export function describeStore(name: string, tests: (databases: TestDatabases) =>
       },
     });
   });
+}
+
+/** Has the server end what is idle for `ms` milliseconds on new connections to a store's database, until the test has ended. */
+export async function idleFor({ place }: TestStore, ms: number): Promise<void> {
+  const database = nameIn(place.url);
+  const alter = async (change: string): Promise<void> => {
+    const admin = postgres(serverUrl(), QUIET);
+    await admin.unsafe(`alter database "${database}" ${change}`);
+    await admin.end();
+  };
+  for (const name of ['idle_session_timeout', 'idle_in_transaction_session_timeout'])
+    await alter(`set ${name} = ${ms}`);
+  onTestFinished(() => alter('reset all'));
 }
 
 /** As if just migrated. Deleting costs a fifth of a new database (measured: 5 ms against 25 ms). */

@@ -121,16 +121,14 @@ export function connectOnce(place: DatabasePlace): postgres.Sql {
     const text = 'The connection to the database was lost before everything was done: run the command again.';
     throw new StoreError('unavailable', text, { retryable: true });
   };
-  return new Proxy(client, {
-    apply(target, _, args: Parameters<postgres.Sql>) {
-      check();
-      return target(...args);
-    },
-    get(target, name) {
-      if (name === 'unsafe') check();
-      return Reflect.get(target, name);
-    },
-  });
+  return guardCalls(client, check);
+}
+
+/** Timeouts that a role or database may have, for a connection that waits by design. Throws errors of the driver. */
+export async function waitWithoutEnd(sql: postgres.Sql): Promise<void> {
+  await sql`
+    select set_config(name, '0', false) from pg_settings
+    where name in ('idle_session_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 }
 
 /** The planner takes an index scan for dearer than it is: it does not know that to read a table is to split its texts into words. */
@@ -144,15 +142,38 @@ function rethrowSearch(error: unknown): never {
   throw new StoreError('search_timeout', textRef('failure.search_timeout'), { retryable: true });
 }
 
-/** After an error inside a transaction, postgres.js 3.4.9 sends a rollback even if the connection is gone. */
+/**
+ * postgres.js 3.4.9 goes on with a transaction whose connection is gone: it sends further statements, and a rollback after an
+ * error, to a socket that no longer exists.
+ */
 function guardTransactions(client: postgres.Sql): postgres.Sql {
   const begin = client.begin.bind(client);
   type Work = (tx: postgres.TransactionSql) => unknown;
-  const guarded = (...[first, second]: [Work] | [string, Work]): unknown =>
-    typeof first === 'string'
-      ? begin(first, async (tx) => await unlessGone(second?.(tx)))
-      : begin(async (tx) => await unlessGone(first(tx)));
+  const guarded = (...[first, second]: [Work] | [string, Work]): unknown => {
+    let isOver = false;
+    const refuseGone = (): void => {
+      if (isOver) throw Object.assign(new Error('The transaction is over.'), { code: 'CONNECTION_CLOSED' });
+    };
+    const work = async (tx: postgres.TransactionSql) =>
+      await unlessGone((typeof first === 'string' ? second : first)?.(guardCalls(tx, refuseGone)));
+    const result = typeof first === 'string' ? begin(first, work) : begin(work);
+    return result.finally(() => (isOver = true));
+  };
   return Object.assign(client, { begin: guarded });
+}
+
+/** The same, but `check` is called before each statement, and may throw. */
+function guardCalls<Client extends postgres.ISql>(client: Client, check: () => void): Client {
+  return new Proxy(client, {
+    apply(target, _, args) {
+      check();
+      return Reflect.apply(target as unknown as (...args: unknown[]) => unknown, undefined, args);
+    },
+    get(target, name) {
+      if (name === 'unsafe') check();
+      return Reflect.get(target, name);
+    },
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Reads all rows as of one point in time, while others write. */
 import { type BackupRecord, SESSIONS_FOLDER } from '../../protocol/operator/backup.ts';
-import { connectOnce, type DatabasePlace, type Sql } from './database.ts';
+import { connectOnce, type DatabasePlace, type Sql, waitWithoutEnd } from './database.ts';
 import { runOnce } from './retry.ts';
 
 /** Tables that describe running processes, are created again, or (session files) are files in a backup. */
@@ -31,6 +31,7 @@ const RECORD_CHARS = 64 * 1024;
 export async function* dumpDatabase(place: DatabasePlace): AsyncGenerator<BackupRecord> {
   const client = connectOnce({ ...place, applicationName: 'parley backup' });
   try {
+    await waitWithoutEnd(client);
     await client`begin isolation level repeatable read read only`;
     // The text form of timestamps and numbers must not depend on settings.
     await client`set local timezone = 'UTC'`;

@@ -1,7 +1,7 @@
 /** Loads the rows of a backup into a database: all of them, or none. */
 import { createHash } from 'node:crypto';
 import { StoreError } from '../../protocol/errors.ts';
-import { connectOnce, type DatabasePlace, type Sql } from './database.ts';
+import { connectOnce, type DatabasePlace, type Sql, waitWithoutEnd } from './database.ts';
 import { type Column, quoted, tablesOf } from './dump.ts';
 import { runOnce } from './retry.ts';
 
@@ -37,6 +37,7 @@ async function begin(
   place: DatabasePlace,
   replace: boolean,
 ): Promise<Loading> {
+  await waitWithoutEnd(sql);
   await sql`begin`;
   await sql`set local timezone = 'UTC'`;
   const tables = await tablesOf(sql, place.schema);

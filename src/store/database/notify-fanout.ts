@@ -4,7 +4,7 @@ import type postgres from 'postgres';
 import type { Fanout } from '../../protocol/bus.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Log } from '../../protocol/log.ts';
-import { connect, type DatabasePlace } from './database.ts';
+import { connect, type DatabasePlace, waitWithoutEnd } from './database.ts';
 import { withRetry } from './retry.ts';
 
 /** Maximum number of batches in flight; more are dropped, because a late event is useless. */
@@ -45,7 +45,8 @@ export function createFanout(place: DatabasePlace, log: Log, check = CHECK_LISTE
         return;
       }
       underWay += 1;
-      sender`select pg_notify(${channel}, ${payload})`
+      // A server that ends idle sessions would take the next batch along.
+      sender`select pg_notify(${channel}, ${payload}), set_config('idle_session_timeout', '0', false)`
         .catch((error: unknown) => {
           droppedCount += 1;
           log.debug({ err: error }, 'event_batch_lost');
@@ -119,6 +120,7 @@ async function listen(
     };
     const fresh = connect(place, 1, hooks);
     try {
+      await waitWithoutEnd(fresh);
       await fresh.unsafe(`listen "${channel}"`);
     } catch (error) {
       await fresh.end({ timeout: 0 });

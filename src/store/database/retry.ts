@@ -30,8 +30,15 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** Of a statement that ran into `statement_timeout`, or was cancelled. */
 const CANCELLED = '57014';
 
+/**
+ * Codes with which a server ends a connection: it stops, has crashed, or has a timeout for its role or database, of a session or
+ * transaction that is idle, or of a transaction.
+ */
+const ENDED = ['57P01', '57P02', '57P05', '25P03', '25P04'];
+
 /** Codes of Node, postgres.js and Postgres that mean "not now"; class 08 is matched by its prefix. */
 const TRANSIENT = new Set([
+  ...ENDED,
   'ECONNRESET',
   'ECONNREFUSED',
   'ENOENT',
@@ -45,8 +52,6 @@ const TRANSIENT = new Set([
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
   'CONNECT_TIMEOUT',
-  '57P01',
-  '57P02',
   CANCELLED,
   ...Object.keys(REFUSALS),
 ]);
@@ -57,8 +62,9 @@ const PROTOCOL_VIOLATION = '08P01';
 /** Codes of Postgres for files that are not what it wrote: internal errors, corrupted data, a missing file. */
 const DAMAGED = /^(XX...|58P01)$/;
 
-/** Codes of Node and postgres.js for a connection that is gone. */
+/** Codes for a connection that is gone. */
 const GONE = new Set([
+  ...ENDED,
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',

@@ -7,7 +7,7 @@ import {
 } from '../../../src/store/database/notify-fanout.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
 import { proxyTo } from './proxied.ts';
-import { describeStore, silentLog, type TestDatabases, type TestStore } from '../../database.ts';
+import { describeStore, idleFor, silentLog, type TestDatabases, type TestStore } from '../../database.ts';
 
 /** The address of a home's database; a store connects only when it is used. */
 const OWN_DATABASE = { socketPath: '/nowhere/pg.sock', schema: 'public' };
@@ -43,6 +43,21 @@ describeStore('fanout', (databases: TestDatabases) => {
     two.publish('back');
     await expect.poll(() => heard.one).toEqual(['back']);
     expect(heard.two).toHaveLength(3);
+  });
+
+  it('keeps listening although the server ends idle sessions', async () => {
+    const store = await databases.open();
+    await idleFor(store, 50);
+    const [one, two] = [fanout(store), fanout(store)];
+    const heard: string[] = [];
+    await two.subscribe((batch) => heard.push(batch));
+    for (const batch of ['a', 'b', 'c', 'd']) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(two.isUp()).toBe(true);
+      one.publish(batch);
+    }
+    await expect.poll(() => heard).toEqual(['a', 'b', 'c', 'd']);
+    expect(one.dropped()).toBe(0);
   });
 
   it('listens again after its connections are terminated', async () => {

@@ -7,7 +7,7 @@ import { beginLoading } from '../../../src/store/database/load.ts';
 import { migrateDatabase } from '../../../src/store/database/migrate.ts';
 import type { TcpProxy } from '../../fakes/network/tcp-proxy.ts';
 import { proxyTo } from './proxied.ts';
-import { describeStore, type TestDatabases, type TestStore } from '../../database.ts';
+import { describeStore, idleFor, type TestDatabases, type TestStore } from '../../database.ts';
 import { request } from '../requests.ts';
 import { accepted, answer, delivery, finished, IN_ROOM, LEASE_MS, only, startTurn } from '../lanes/turns.ts';
 
@@ -29,6 +29,9 @@ async function endConnections({ sql }: TestStore, name: string): Promise<void> {
   await expect.poll(open).toHaveLength(0);
 }
 
+/** After this time the server ends what is idle, in milliseconds. */
+const IDLE_MS = 40;
+
 describeStore('failures', (databases) => {
   it('does not wait for connections that a firewall has dropped without telling: others take their place', async () => {
     const { store, proxy } = await openBehindProxy(databases);
@@ -46,6 +49,43 @@ describeStore('failures', (databases) => {
         { n: 1 },
       ]);
     }
+  });
+
+  it('works on although the server ends what is idle, also at the moment of a statement', async () => {
+    const store = await databases.open();
+    await idleFor(store, IDLE_MS);
+    const database = openDatabase({ ...store.place, poolSize: 2 });
+    onTestFinished(() => database.close());
+    const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const one = () => database.row((sql) => sql<{ n: number }[]>`select 1 as n`);
+    const two = () =>
+      database.transaction(async (sql, attempt) => {
+        await sql`select 1`;
+        if (attempt === 0) await wait(IDLE_MS * 1.5);
+        return await sql<{ n: number }[]>`select 2 as n`;
+      });
+    expect(await two()).toEqual([{ n: 2 }]);
+    for (let n = 0; n < 60; n += 1) {
+      const results = await Promise.all([one(), one()]);
+      expect(results).toEqual([{ n: 1 }, { n: 1 }]);
+      await wait(IDLE_MS - 4 + (n % 8));
+    }
+  });
+
+  it('reads and loads a backup although the server ends what is idle', async () => {
+    const store = await databases.open();
+    await idleFor(store, IDLE_MS);
+    const wait = () => new Promise((resolve) => setTimeout(resolve, IDLE_MS * 2));
+    const records = [];
+    for await (const record of dumpDatabase(store.place)) {
+      records.push(record);
+      if (records.length < 3) await wait();
+    }
+    const loading = await beginLoading(store.place, { replace: true });
+    await wait();
+    await loading.finish();
+    await loading.close();
+    expect(records.length).toBeGreaterThan(3);
   });
 
   it.each(['begin', 'CREATE TABLE "address"', 'insert into', 'commit', 'pg_advisory_unlock'])(
