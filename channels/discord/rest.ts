@@ -11,6 +11,7 @@ import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
 import { textRef, type TextRef } from '../../src/protocol/texts/say.ts';
 import type { Refusals } from '../../src/lib/async/call-gate.ts';
+import { wholeAnswer } from '../../src/lib/async/http-stream.ts';
 import { retryWhile } from '../../src/lib/async/retry.ts';
 import { TtlCache } from '../../src/lib/ttl-cache.ts';
 import { stripEnd } from '../../src/lib/text.ts';
@@ -329,9 +330,11 @@ async function formOf(
   return { bytes: Buffer.from(await whole.arrayBuffer()), type: whole.headers.get('content-type') ?? '' };
 }
 
-/** The library's own request, but a 429 is thrown: the library reads neither the time nor the reason in the body. */
+/** The library's own request, but within its limit of time the answer arrives whole, and a 429 is thrown: the library reads neither the time nor the reason in the body. */
 const refuseTooMany: RESTOptions['makeRequest'] = async (url, init) => {
-  const response = await DefaultRestOptions.makeRequest(url, init);
+  const whole: unknown = await wholeAnswer(await DefaultRestOptions.makeRequest(url, init));
+  // Streams have other types in the undici that the library names, and nobody reads this one as a stream.
+  const response = whole as Awaited<ReturnType<RESTOptions['makeRequest']>>;
   if (response.status !== 429) return response;
   throw await fromTooMany(response);
 };

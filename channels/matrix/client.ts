@@ -9,7 +9,7 @@ import {
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import type { ChannelTiming } from '../../src/protocol/channel-settings.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
-import { openResponse } from '../../src/lib/async/http-stream.ts';
+import { LongAnswer, openResponse, readText } from '../../src/lib/async/http-stream.ts';
 import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import { z } from 'zod';
 import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
@@ -29,9 +29,6 @@ class Refusal extends Error {
     this.errcode = errcode;
   }
 }
-
-/** The answer is longer than `MAX_ANSWER_BYTES`. */
-class LongAnswer extends Error {}
 
 /** The connection broke or timed out, so that the homeserver may or may not have carried out the call. */
 class LostAnswer extends Error {}
@@ -68,14 +65,15 @@ interface RawRequest {
   /** A connection that transfers nothing for this long is closed, in milliseconds. */
   silenceMs: number;
   signal?: AbortSignal | undefined;
+  /** Aborts when the whole answer should have arrived. */
+  late?: AbortSignal;
 }
 
 const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
 
-/** Longest wait for an answer, in milliseconds. */
+/** Longest wait for an answer, and how long it may go on arriving then, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** Largest answer that is read: parsing it keeps everything else waiting. */
-export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+export const WHOLE_MS = 30_000;
 /** Failed calls in a row after which the homeserver counts as unreachable. */
 const MAX_FAILURES = 3;
 /** Maximum number of call kinds whose limits are remembered; there are fewer kinds than that. */
@@ -89,6 +87,8 @@ export interface MatrixTiming extends ChannelTiming {
   keyGraceMs: number;
   /** Most keys of encrypted rooms that are stored; the oldest make room for new ones. */
   maxRoomKeys: number;
+  /** How long an answer may go on arriving: a homeserver could send a byte now and then for ever. */
+  wholeMs: number;
 }
 
 export interface Call {
@@ -97,6 +97,8 @@ export interface Call {
   body?: object | Uint8Array;
   contentType?: string;
   silenceMs?: number;
+  /** How much later than that the whole answer may arrive, in milliseconds. */
+  wholeMs?: number;
   signal?: AbortSignal;
   /** Calls of one kind share a pause that the homeserver requests. */
   limit?: string;
@@ -118,15 +120,23 @@ export class MatrixClient {
   readonly #epochNow: () => number;
   readonly #pauses: RetryAfterPauses;
   readonly #refusals: Refusals;
+  readonly #wholeMs: number;
   #failures = 0;
 
   /** `url` is the homeserver's, `token` is secret; `epochNow` is compared with its dates, `monotonicMs` measures waits. */
-  constructor(url: string, token: string, epochNow: () => number, monotonicMs: () => number) {
+  constructor(
+    url: string,
+    token: string,
+    epochNow: () => number,
+    monotonicMs: () => number,
+    wholeMs = WHOLE_MS,
+  ) {
     this.#root = url.replace(/\/$/, '');
     this.#headers = { authorization: `Bearer ${token}` };
     this.#epochNow = epochNow;
     this.#pauses = new RetryAfterPauses(MAX_PAUSES, monotonicMs);
     this.#refusals = tokenRefusals(monotonicMs);
+    this.#wholeMs = wholeMs;
   }
 
   /** Makes one call; returns the JSON of the answer. Throws `ChannelError`, or the signal's reason. */
@@ -162,7 +172,7 @@ export class MatrixClient {
     if (response.statusCode === 200) return response;
     throw refusalOf(
       response.statusCode ?? 0,
-      parseJson(await readBody(response, MAX_ANSWER_BYTES)),
+      parseJson(await readBody(response)),
       response.headers['retry-after'],
       this.#epochNow(),
     );
@@ -184,8 +194,29 @@ export class MatrixClient {
     const headers = { ...this.#headers, ...(bytes !== undefined && { 'content-type': contentType }) };
     const url = this.#urlOf(path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const response = await openRequest({ url, method, headers, body: bytes, silenceMs, signal });
-    const answer = parseJson(await readBody(response, MAX_ANSWER_BYTES));
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), silenceMs + (call.wholeMs ?? this.#wholeMs));
+    let response: IncomingMessage;
+    let answer: unknown;
+    try {
+      response = await openRequest({
+        url,
+        method,
+        headers,
+        body: bytes,
+        silenceMs,
+        signal,
+        late: late.signal,
+      });
+      answer = parseJson(await readBody(response));
+      // A body that ends with its connection looks whole.
+      if (late.signal.aborted) throw lost(late.signal.reason);
+    } catch (error) {
+      if (late.signal.aborted) this.#failures = MAX_FAILURES;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
     const { statusCode: status = 0 } = response;
     if (status !== 200) throw refusalOf(status, answer, response.headers['retry-after'], this.#epochNow());
     if (answer === undefined) throw channelUnavailable(textRef('health.foreign', { network: 'Matrix' }));
@@ -216,39 +247,35 @@ export class MatrixClient {
 }
 
 /** Returns the answer, whatever its status. Throws `ChannelError` with `LostAnswer` as its cause, or the signal's reason. */
-async function openRequest({ url, body, silenceMs, signal, ...more }: RawRequest): Promise<IncomingMessage> {
+async function openRequest({
+  url,
+  body,
+  silenceMs,
+  signal,
+  late,
+  ...more
+}: RawRequest): Promise<IncomingMessage> {
   signal?.throwIfAborted();
   const options = {
     ...more,
     agent: url.protocol === 'http:' ? agents.http : agents.https,
     headers: { ...more.headers, ...(body !== undefined && { 'content-length': String(body.length) }) },
     timeout: silenceMs,
-    ...(signal !== undefined && { signal }),
+    signal: AbortSignal.any([signal ?? [], late ?? []].flat()),
   };
   return await openResponse(url, options, body, (error) =>
     signal?.aborted === true ? signal.reason : lost(error),
   );
 }
 
-/** The whole body of an answer as text. Throws like `openRequest`, and `ChannelError` if it exceeds `maxBytes`. */
-async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+/** The whole body of an answer as text. Throws like `openRequest`, and `ChannelError` for one that is too long. */
+async function readBody(response: IncomingMessage): Promise<string> {
   try {
-    for await (const chunk of response) {
-      chunks.push(chunk as Buffer);
-      bytes += (chunk as Buffer).length;
-      if (bytes > maxBytes) break;
-    }
+    return await readText(response);
   } catch (error) {
-    throw lost(error);
+    if (!(error instanceof LongAnswer)) throw lost(error);
+    throw channelUnavailable('The Matrix homeserver gave an answer that is too large to read.', error);
   }
-  if (bytes > maxBytes)
-    throw channelUnavailable(
-      'The Matrix homeserver gave an answer that is too large to read.',
-      new LongAnswer(`more than ${maxBytes} bytes`),
-    );
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Includes only the code of the cause: its request contains the token. */

@@ -18,6 +18,8 @@ import { readFileReference } from './inbound.ts';
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 /** Longest silence of the homeserver while it receives a file, in milliseconds. */
 const UPLOAD_MS = 60_000;
+/** How much longer the whole upload may take: 25 MB at 50 KB/s. */
+const WHOLE_UPLOAD_MS = 500_000;
 
 const MSGTYPES: Readonly<Record<MediaKind, string>> = {
   image: 'm.image',
@@ -46,6 +48,7 @@ export async function sendFile(
     body: sealed?.bytes ?? bytes,
     contentType: sealed === undefined ? file.mimeType : 'application/octet-stream',
     silenceMs: UPLOAD_MS,
+    wholeMs: WHOLE_UPLOAD_MS,
     limit: 'upload',
   });
   const { data } = Uploaded.safeParse(answer);

@@ -12,7 +12,7 @@ import {
   type ShowingSettings,
   usualCapabilities,
 } from '../../src/protocol/channel-settings.ts';
-import { CLIENT, MatrixClient, type MatrixTiming, pathOf } from './client.ts';
+import { CLIENT, MatrixClient, type MatrixTiming, pathOf, WHOLE_MS } from './client.ts';
 import { checkPlace, contentOf, MAX_LENGTH, relationOf } from './content.ts';
 import { readEvents, USER_ID } from './events.ts';
 import { MAX_UPLOAD_BYTES, openFile, sendFile } from './files.ts';
@@ -39,6 +39,7 @@ export interface MatrixConfig extends ShowingSettings {
 const TIMING: MatrixTiming = {
   ...CHANNEL_TIMING,
   longPollMs: 30_000,
+  wholeMs: WHOLE_MS,
   keyGraceMs: 10_000,
   maxRoomKeys: MAX_ROOM_KEYS,
 };
@@ -55,7 +56,7 @@ export function create(config: MatrixConfig, deps: ChannelDeps, waits: Partial<M
   if (config.url === undefined) throw new ConfigError('bad_config', NO_URL);
   const timing = { ...TIMING, ...waits };
   const { epochNow, monotonicMs, silenceMs } = timing;
-  const client = new MatrixClient(config.url, config.token, epochNow, monotonicMs);
+  const client = new MatrixClient(config.url, config.token, epochNow, monotonicMs, timing.wholeMs);
   const replacements = new Replacements(client, monotonicMs);
   const { token, recoveryKey } = config;
   const { maxRoomKeys } = timing;

@@ -5,6 +5,7 @@ import { type Logger, LogLevel, WebClient } from '@slack/web-api';
 import type { ChannelTiming } from '../../src/protocol/channel-settings.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
+import { wholeAnswer } from '../../src/lib/async/http-stream.ts';
 import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, toChannelError } from './errors.ts';
 
@@ -45,6 +46,7 @@ export class SlackApi {
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       timeout: ANSWER_MS,
+      fetch: async (...request) => await wholeAnswer(await fetch(...request)),
       logger: SILENT,
     });
   }

@@ -7,8 +7,8 @@ import {
   request as httpRequest,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { readText } from '../../src/lib/async/http-stream.ts';
 import { errorCode } from '../../src/protocol/errors.ts';
 
 /** An answer that did not come from the Bot API: a proxy's page, or a text that is cut off. */
@@ -75,7 +75,7 @@ async function exchange(call: ClientRequest, body: BotApiRequest['body']): Promi
   if (typeof body === 'string') call.end(body);
   else pipeline(body, call).catch(reject);
   const response = await promise;
-  return readAnswer(response.statusCode ?? 0, await text(response));
+  return readAnswer(response.statusCode ?? 0, await readText(response));
 }
 
 /** Returns what reports whether the server may have received the whole request: connected, and all written. */

@@ -31,6 +31,45 @@ export async function openResponse(
   return await promise;
 }
 
+/** Largest answer of the API of a network that is read, in bytes: to parse one keeps everything else waiting. */
+export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** An answer is longer than `MAX_ANSWER_BYTES`. */
+export class LongAnswer extends Error {
+  constructor() {
+    super(`The answer has more than ${MAX_ANSWER_BYTES} bytes.`);
+    this.name = 'LongAnswer';
+  }
+}
+
+/** A whole body as text; the connection is closed for one that is too long. Throws `LongAnswer`, and errors of the connection. */
+export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new LongAnswer();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** An answer of `fetch` that has arrived whole, so that a limit on the time of the call covers its body. Throws like `readText`. */
+export async function wholeAnswer({ body, status, statusText, headers }: ArrivingAnswer): Promise<Response> {
+  const text = body === null ? '' : await readText(body);
+  return new Response(NO_BODY.has(status) ? null : text, { status, statusText, headers: [...headers] });
+}
+
+interface ArrivingAnswer {
+  body: AsyncIterable<Uint8Array> | null;
+  status: number;
+  statusText: string;
+  headers: Iterable<[string, string]>;
+}
+
+/** Statuses of answers without a body (RFC 9110). */
+const NO_BODY = new Set([101, 103, 204, 205, 304]);
+
 /** The bytes of an answer. Throws what `toError` returns. */
 export async function* readChunks(
   response: IncomingMessage,

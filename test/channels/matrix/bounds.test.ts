@@ -1,7 +1,8 @@
 /** What grows with use stays within its limits: rooms at once, names, known events, buttons, nesting. */
 import type { BlockContent, Root } from 'mdast';
 import { afterEach, expect, it, vi } from 'vitest';
-import { MAX_ANSWER_BYTES, type MatrixClient } from '../../../channels/matrix/client.ts';
+import type { MatrixClient } from '../../../channels/matrix/client.ts';
+import { MAX_ANSWER_BYTES } from '../../../src/lib/async/http-stream.ts';
 import { Encryption } from '../../../channels/matrix/encryption/encryption.ts';
 import { MAX_BUTTONS } from '../../../channels/matrix/content.ts';
 import { MAX_NAMES, MAX_ROOMS, Replacements, Rooms } from '../../../channels/matrix/rooms.ts';

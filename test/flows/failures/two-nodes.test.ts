@@ -3,6 +3,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventsUntil } from '../../channels/http/client.ts';
 import { FRIENDS, type GatewayFixture, openGatewayFixture, WAIT } from '../setup.ts';
 
+/** After this time the server ends what is idle or slow, in milliseconds. */
+const IDLE_MS = 300;
+/** Turns meanwhile, on each node in turn. */
+const ROUNDS = 6;
+
 const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
 
 describe('two nodes on one Postgres', () => {
@@ -56,6 +61,37 @@ describe('two nodes on one Postgres', () => {
     expect(new Set(await Promise.all(posts)).size).toBe(1);
     await a.idle('http:either');
     expect(await a.messages('http:either')).toHaveLength(2);
+  });
+
+  it('answers and streams although the server ends what is idle, and has little patience with statements and locks', async () => {
+    const name = new URL(a.env['DATABASE_URL'] ?? '').pathname.slice(1);
+    for (const kind of ['idle_session', 'idle_in_transaction_session', 'statement', 'lock'])
+      await a.sql.unsafe(`alter database "${name}" set ${kind}_timeout = ${IDLE_MS}`);
+    await a.sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name} and pid <> pg_backend_pid()`;
+    const listening = () => a.sql`
+      select from pg_stat_activity where datname = ${name} and query like 'listen%'`;
+    await vi.waitFor(async () => expect(await listening()).toHaveLength(2), WAIT);
+    const before = [a.log.length, b.log.length];
+    a.ollama.answer({ text: words(20), perSecond: 40 }, { when: 'patiently', times: ROUNDS });
+    await a.post('patient', 'hello');
+    await a.idle('http:patient');
+    for (let n = 0; n < ROUNDS; n += 1) {
+      const [here, there] = n % 2 === 0 ? [a, b] : [b, a];
+      const response = await there.call('/v1/sessions/http:patient/events');
+      const turn = await here.post('patient', 'patiently');
+      const read = await eventsUntil(
+        response,
+        ({ type, turnId }) => type === 'turn_ended' && turnId === turn,
+      );
+      const deltas = read.events.flatMap((event) =>
+        event.type === 'stream_chunk' && event.turnId === turn ? [event.delta] : [],
+      );
+      expect(deltas.join('')).toBe(words(20));
+      expect((await there.call('/readyz')).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, IDLE_MS - 20 + 10 * n));
+    }
+    const lines = [...a.log.slice(before[0]), ...b.log.slice(before[1])];
+    expect(lines.filter((line) => JSON.parse(line).level >= 40)).toEqual([]);
   });
 
   it('polls Telegram from one node, and from the other when that one stops', async () => {
