@@ -1,11 +1,11 @@
 /** Calls to Slack's Web API: throws every limit and failure at once as `ChannelError`; no call waits or is repeated here. */
 import { textRef } from '../../src/protocol/texts/say.ts';
 import { type ChannelError, channelUnavailable } from '../../src/protocol/errors.ts';
-import { type Logger, LogLevel, WebClient } from '@slack/web-api';
+import { type FetchFunction, type Logger, LogLevel, WebClient } from '@slack/web-api';
 import type { ChannelTiming } from '../../src/protocol/channel-settings.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import { tokenHealth, tokenRefusals, tokenRefused } from '../../src/protocol/channel-parts.ts';
-import { wholeAnswer } from '../../src/lib/async/http-stream.ts';
+import { openResponse, wholeAnswer } from '../../src/lib/async/http-stream.ts';
 import { type Refusals, RetryAfterPauses } from '../../src/lib/async/call-gate.ts';
 import { BAD_TOKEN, isTokenError, rateLimited, toChannelError } from './errors.ts';
 
@@ -46,7 +46,7 @@ export class SlackApi {
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       timeout: ANSWER_MS,
-      fetch: async (...request) => await wholeAnswer(await fetch(...request)),
+      fetch: request,
       logger: SILENT,
     });
   }
@@ -91,6 +91,23 @@ export class SlackApi {
     return tokenRefused(this.#refusals, BAD_TOKEN, refusal);
   }
 }
+
+/** The library's request, a form, whose answer arrives whole within the limit of time. Throws errors of the connection. */
+const request: FetchFunction = async (url, { method, headers, body, signal } = {}) => {
+  const options = { method, headers: Object.fromEntries(new Headers(headers)), signal: signal ?? undefined };
+  const form = typeof body === 'string' ? Buffer.from(body) : undefined;
+  const response = await openResponse(new URL(url), options, form, (error) => error);
+  const { statusCode: status = 0, statusMessage: statusText = '' } = response;
+  const answer = await wholeAnswer({
+    body: response,
+    status,
+    statusText,
+    headers: Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+  });
+  // A body that ends with its connection looks whole.
+  signal?.throwIfAborted();
+  return answer;
+};
 
 /** The library logs what it sends; the gateway's own log contains what matters. */
 const nothing = (): void => undefined;

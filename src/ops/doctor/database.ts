@@ -114,7 +114,7 @@ function eventFindings({ nodes, lateEvents }: DatabaseReport & { state: 'open' }
   if (lateEvents > 0) {
     const text = `${lateEvents} of ${nodes.length} gateways lost the connection for live events: what others answer may appear there some seconds late.`;
     const remedy =
-      'start NATS, or correct NATS_URL; without NATS_URL, let nothing end idle connections to Postgres (a firewall, idle_session_timeout)';
+      'start NATS, or correct NATS_URL; without NATS_URL, let nothing, such as a firewall, end idle connections to Postgres';
     return [warning(subject, text, remedy)];
   }
   return nodes.length > 1 ? [ok(subject, 'They reach the other gateways in time.')] : [];

@@ -325,7 +325,7 @@ describe.each([{ embedded: true }, { embedded: false }])(
         const typed = await parley(['backup', path.join(home, 'backups/here')], env);
         expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Written: /) });
         // On a slow machine it reports what it is waiting for.
-        expect(typed.stderr).toMatch(/^(Waiting for [^\n]*…\n)*$/);
+        expect(typed.stderr).toMatch(/^((Waiting for|Connecting to) [^\n]*…\n)*$/);
         expect(await parley(['restore'], env)).toMatchObject({
           code: 1,
           stderr: 'Expected: restore FILE [--passphrase-file FILE] [--replace]\n',
