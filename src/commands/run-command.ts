@@ -175,10 +175,12 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     const words = rest.filter((word) => word !== '--lan');
     const run = openCommand(words);
     if (words.length === rest.length)
-      return async ({ access, signIns }, config) => await run(access, signIns, pageUrl(config));
+      return async (store, config) => await run(store.access, store.signIns, await pageUrl(store, config));
     const { openOnNetwork } = await import('./open.ts');
-    return async ({ access, signIns }, config) =>
-      await openOnNetwork(config, pageUrl(config), (url) => run(access, signIns, url));
+    return async (store, config) =>
+      await openOnNetwork(config, await pageUrl(store, config), (url) =>
+        run(store.access, store.signIns, url),
+      );
   },
   'sign-ins': (rest) => {
     const run = signInsCommand(rest);
@@ -278,6 +280,11 @@ async function withStore(command: Act): Promise<void> {
   const log = commandLog(config);
   const { openStore } = await import('../store/index.ts');
   const { home, env } = config;
+  // With the home of another user, or a misspelt one, a command would answer for a gateway that nobody runs.
+  if (env.DATABASE_URL === undefined && !existsSync(path.join(home, 'pg')))
+    process.stderr.write(
+      `No gateway has run with ${home} yet. If yours has another home, set GATEWAY_HOME to it.\n`,
+    );
   const store = await withProgress((progress) =>
     openStore({ home, databaseUrl: env.DATABASE_URL, log, attach: true, progress }),
   );
@@ -288,8 +295,15 @@ async function withStore(command: Act): Promise<void> {
   }
 }
 
-/** Where a browser of this machine finds the page. Throws `GatewayError` when the port is chosen by each start. */
-function pageUrl({ env }: Config): string {
+/**
+ * Where a browser of this machine finds the page: at the gateway that runs with this home, whatever PORT it was started with,
+ * or where the next one will listen. Throws `GatewayError` when that port is chosen by each start, and `StoreError`.
+ */
+async function pageUrl({ nodes, instance }: HomeStore, { env }: Config): Promise<string> {
+  const live = await nodes.liveNodes();
+  // Each worker has the name of the home and its own number.
+  const own = live.find((node) => node.instance.split(':', 1)[0] === instance && node.status !== undefined);
+  if (own?.status) return own.status.url;
   const variables = new Map<string, unknown>(Object.entries(env));
   const [host, port] = [String(variables.get('HOST')), Number(variables.get('PORT'))];
   if (port === 0)

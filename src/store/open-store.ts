@@ -4,7 +4,7 @@ import { sleep } from '../lib/async/sleep.ts';
 import type { Log } from '../protocol/log.ts';
 import type { DatabasePlace } from './database/database.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
-import { type HomeLock, liveHolder, lockHome } from './embedded/home.ts';
+import { type HomeLock, instanceOf, liveHolder, lockHome } from './embedded/home.ts';
 import { migrateDatabase } from './database/migrate.ts';
 import { openStoreAt, type Store, type UseOptions } from './store.ts';
 
@@ -56,7 +56,7 @@ export async function openStore(options: StoreOptions): Promise<HomeStore> {
     };
     return {
       ...store,
-      instance: options.worker?.instance ?? home.lock?.instance ?? 'attached',
+      instance: options.worker?.instance ?? home.lock?.instance ?? instanceOf(options.home) ?? 'attached',
       leaving,
       close: () => (closing ??= close()),
     };

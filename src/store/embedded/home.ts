@@ -116,16 +116,21 @@ function writeHolder(home: string, holder: HomeHolder): void {
   renameSync(draft, path.join(home, 'lock.json'));
 }
 
-function readInstance(home: string): string {
-  const file = path.join(home, 'instance');
+/** The name of a home, which its gateways have in the database; undefined before the first start. Throws the system's error. */
+export function instanceOf(home: string): string | undefined {
   try {
-    const content = readFileSync(file, 'utf8').trim();
-    if (content !== '') return content;
+    return readFileSync(path.join(home, 'instance'), 'utf8').trim() || undefined;
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
   }
+}
+
+function readInstance(home: string): string {
+  const before = instanceOf(home);
+  if (before !== undefined) return before;
   const instance = newId();
-  writeFileSync(file, `${instance}\n`, { mode: 0o600 });
+  writeFileSync(path.join(home, 'instance'), `${instance}\n`, { mode: 0o600 });
   return instance;
 }
 
