@@ -6,8 +6,13 @@ import { text } from 'node:stream/consumers';
 import { urlOfListener } from '../../src/lib/connection-url.ts';
 import { findingsOn } from '../../src/protocol/channel-parts.ts';
 import type { CheckContext, Finding } from '../../src/protocol/channel.ts';
+import { PARLEY } from '../../src/protocol/texts/parley.ts';
 
 const finding = findingsOn('Port');
+
+/** Refusals of the system that are about the host: no such name, an address of another machine, a family that is off. */
+const WRONG_HOST: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EAI_AGAIN', 'ENOTFOUND']);
+const OTHER_HOST = 'set HOST to 127.0.0.1 for this machine alone, or to 0.0.0.0 for its networks';
 
 /** Opens the port briefly unless a gateway holds it. Never throws. */
 export async function portFindings(
@@ -20,7 +25,13 @@ export async function portFindings(
   const code = await refusalOf(host, port);
   if (code === undefined && !running) return [finding('ok', `${place} is free.`)];
   if (code === undefined)
-    return [finding('warning', `${place} is free, though a gateway runs: it listens elsewhere.`)];
+    return [
+      finding(
+        'warning',
+        `${place} is free, though a gateway runs: it listens elsewhere.`,
+        `set HOST and PORT as for the gateway; "${PARLEY} status" shows its address`,
+      ),
+    ];
   if (code === 'EADDRINUSE' && (await isParley(urlOfListener(host, port), signal))) {
     if (running) return [finding('ok', `A gateway answers at ${place}.`)];
     return [finding('error', `A gateway with another GATEWAY_HOME holds ${place}.`, otherPort)];
@@ -28,10 +39,11 @@ export async function portFindings(
   const reasons: Record<string, string> = {
     EADDRINUSE: 'is in use by another program',
     EACCES: 'is not for this user: ports below 1024 belong to root',
-    EADDRNOTAVAIL: 'is not an address of this machine',
   };
-  const text = `${place} ${reasons[code] ?? `cannot be opened (${code})`}.`;
-  return [finding('error', text, code === 'EADDRNOTAVAIL' ? 'correct HOST' : otherPort)];
+  // Another port would not help where the host is wrong.
+  if (WRONG_HOST.has(code))
+    return [finding('error', `HOST names ${host}, which is not an address of this machine.`, OTHER_HOST)];
+  return [finding('error', `${place} ${reasons[code] ?? `cannot be opened (${code})`}.`, otherPort)];
 }
 
 /** Why the port cannot be opened; undefined when it can. */

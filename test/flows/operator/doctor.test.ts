@@ -141,7 +141,7 @@ describe('parley doctor on a broken setup', () => {
     telegram.webhook.remove({});
     await settings('{}');
     telegram.tokenValid = false;
-    expect(await complaints(bot)).toMatch(/error +Telegram +Telegram refuses the bot token/);
+    expect(await complaints(bot)).toMatch(/error +Telegram +Telegram refuses the bot token\.\n/);
   });
 
   it('names 12: the Message Content Intent that is off, and 13: a token that Discord refuses', async () => {
