@@ -97,7 +97,10 @@ export function editableConfig(environment: Environment): ConfigFile {
   const valuesOf = (text: string) => checkConfig(environment, { text }).values ?? {};
   return {
     file: configFile(environment),
-    check: (text) => checkConfig(environment, { text }),
+    check(text) {
+      const { problems, values, config } = checkConfig(environment, { text });
+      return { problems, values, warnings: config?.warnings ?? [] };
+    },
     needsRestart: (before, after) => waiting(differences(valuesOf(before), valuesOf(after))),
     afterRestart: RESTART_FIELDS,
   };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Environment } from '../config.ts';
-import { ConfigError, toGatewayError } from '../protocol/errors.ts';
+import { ConfigError, errorCode, toGatewayError } from '../protocol/errors.ts';
 import { homeOf } from '../launch/default-home.js';
 import { foreignPlaces, placesOf } from '../security/index.ts';
 
@@ -57,7 +57,8 @@ function secretIn(variable: string, file: string): string {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw refused(variable, `the file ${file} cannot be read: ${toGatewayError(error).message}`);
+    const reason = errorCode(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${errorCode(error)})`;
+    throw refused(variable, `the file ${file} ${reason}`);
   }
   // Editors and echo end a file with a line break.
   const secret = text.trim();

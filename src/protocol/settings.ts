@@ -113,18 +113,30 @@ export function schemaProblems(error: z.ZodError, schema?: z.ZodType): { path: F
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => ({
         path: [...issue.path, key],
-        what: unknownField(key, schema === undefined ? [] : fieldsAt(schema, issue.path)),
+        what: unknownField(key, schema, issue.path),
       }));
     const [cause = issue] = issue.code === 'invalid_key' ? issue.issues : [];
     return [{ path: issue.path, what: textOfIssue(cause) }];
   });
 }
 
-function unknownField(key: string, fields: readonly string[]): TextRef {
-  const [field] = closestNames(key, fields);
+function unknownField(key: string, schema: z.ZodType | undefined, path: FieldPath): TextRef {
+  const [near] = closestNames(key, fieldsAt(schema, path));
+  const [place, ...others] = placesOf(key, schema);
+  const field = near ?? (others.length === 0 ? place : undefined);
   return field === undefined
     ? textRef('problem.unknown_field')
     : textRef('problem.misspelt_field', { field });
+}
+
+/** Every field of that name in the objects of a schema: `schedules.timeZone`. */
+function placesOf(name: string, schema: unknown, path = ''): string[] {
+  if (schema instanceof z.ZodPipe) return placesOf(name, schema.in, path);
+  if (isWrapper(schema)) return placesOf(name, schema.unwrap(), path);
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).flatMap(([field, inner]) =>
+    field === name ? [`${path}${field}`] : placesOf(name, inner, `${path}${field}.`),
+  );
 }
 
 /** The fields of the object at a path of a schema, through everything that wraps it. */

@@ -4,7 +4,7 @@ import { applyEdits, modify } from 'jsonc-parser';
 import { ConfigError, GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { FieldPath } from '../protocol/settings.ts';
 import { type ConfigProblem, lineOf, syntaxProblems } from './config-problems.ts';
-import { withItems } from '../lib/text.ts';
+import { closestNames, withItems } from '../lib/text.ts';
 import { changeWhole, configText, EMPTY_CONFIG } from './write-file.ts';
 import { readJson } from './read-json.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
@@ -16,6 +16,8 @@ export interface FileCheck {
   problems: readonly ConfigProblem[];
   /** The fields with their defaults; undefined if the content is invalid. */
   values: Readonly<Record<string, unknown>> | undefined;
+  /** A sentence for each thing that has no effect, or is open to others. */
+  warnings: readonly string[];
 }
 
 /** The file, and how its content is checked. */
@@ -42,9 +44,10 @@ export function configCommand(args: readonly string[]): (file: ConfigFile) => st
 }
 
 function validate({ file, check }: ConfigFile): string {
-  const { problems } = check(configText(file));
+  const { problems, warnings } = check(configText(file));
   if (problems.length > 0) throw refusal('The configuration cannot be used:', problems);
-  return existsSync(file) ? `${file} is valid.` : `There is no ${file}: every setting has its default.`;
+  const head = existsSync(file) ? `${file} is valid.` : `There is no ${file}: every setting has its default.`;
+  return warnings.length === 0 ? head : withItems(`${head} But:`, warnings);
 }
 
 /** Texts are printed verbatim, everything else as JSON. */
@@ -52,12 +55,17 @@ function get({ file, check }: ConfigFile, field: string | undefined): string {
   const { problems, values } = check(configText(file));
   if (values === undefined) throw refusal('The configuration cannot be used:', problems);
   let value: unknown = values;
-  for (const key of field === undefined ? [] : pathOf(field)) value = childOf(value, key);
-  if (value === undefined)
-    throw new GatewayError(
-      'usage',
-      `${field} is not set, or there is no such field; "${PARLEY} config get" shows all.`,
+  for (const key of field === undefined ? [] : pathOf(field)) {
+    const parent = value;
+    value = childOf(parent, key);
+    if (value !== undefined) continue;
+    const [close] = closestNames(
+      key,
+      typeof parent === 'object' && parent !== null ? Object.keys(parent) : [],
     );
+    const hint = close === undefined ? `"${PARLEY} config get" shows all` : `did you mean ${close}?`;
+    throw new GatewayError('usage', `${field} is not set, or there is no such field; ${hint}`);
+  }
   return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
 }
 

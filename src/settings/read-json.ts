@@ -42,7 +42,12 @@ export function readJson(input: string): JsonText {
   if (depthOf(text) > MAX_DEPTH) return refuse(textRef('json.too_deep', { most: MAX_DEPTH }));
   const parseErrors: ParseError[] = [];
   const root = parseTree(text, parseErrors, { allowTrailingComma: true });
-  const errors = parseErrors.map(({ error, offset }) => {
+  // A file that ends too early lacks each of its brackets at the same place: that is one error to its writer.
+  const distinct = parseErrors.filter(
+    ({ error, offset }, index) =>
+      parseErrors[index - 1]?.error !== error || parseErrors[index - 1]?.offset !== offset,
+  );
+  const errors = distinct.map(({ error, offset }) => {
     const name = printParseErrorCode(error);
     return { offset, what: MEANING[name] ?? textRef('problem.other', { detail: name }) };
   });

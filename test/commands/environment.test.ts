@@ -49,7 +49,7 @@ describe('a variable that names a file', () => {
     [
       'is missing',
       async () => path.join(folder, 'none'),
-      /GATEWAY_TOKEN_FILE: the file .*none cannot be read: ENOENT/,
+      /GATEWAY_TOKEN_FILE: the file .*none does not exist$/,
     ],
     ['is empty', () => secretFile('empty', ' \n'), /GATEWAY_TOKEN_FILE: the file .*empty is empty/],
     [

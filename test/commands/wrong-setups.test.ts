@@ -1,12 +1,11 @@
 /** Setups that do not work, as people make them: each is told in a sentence that names the cause and what to change. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { doctorCommand } from '../../src/commands/doctor.ts';
 import { parley, startGatewayProcess } from '../child.ts';
+import { diagnosis, homeWith, outputOf } from './wrong-setup.ts';
 import { createDatabase, makeEmbeddedHome, serverUrl } from '../database.ts';
 import { type FakeOllama, startFakeOllama } from '../fakes/ollama/ollama.ts';
 
@@ -15,26 +14,6 @@ beforeAll(async () => {
   ollama = await startFakeOllama();
 });
 afterAll(() => ollama.close());
-
-/** A home that only its owner can read, with a `config.json` of this content. */
-function homeWith(config?: string): string {
-  const home = mkdtempSync(path.join(tmpdir(), 'parley-wrong-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  if (config !== undefined) writeFileSync(path.join(home, 'config.json'), config, { mode: 0o600 });
-  return home;
-}
-
-/** Everything that a command prints. */
-async function outputOf(args: string[], environment: Record<string, string>): Promise<string> {
-  const { stdout, stderr } = await parley(args, environment);
-  return stdout + stderr;
-}
-
-/** What doctor says of an environment. */
-async function diagnosis(environment: Record<string, string>): Promise<string> {
-  const { text } = await doctorCommand([], environment, { colours: false });
-  return text;
-}
 
 const TELEGRAM = '123456789:AAEabcdefghijklmnopqrstuvwxyz0123456';
 
@@ -130,6 +109,11 @@ describe('a variable', () => {
       /TZ is not a valid time zone, so times are shown in UTC/,
     ],
     [
+      'with a host that nobody knows',
+      { HOST: 'nope.invalid' },
+      /HOST names nope\.invalid, which is not an address of this machine\.\s+→ set HOST to 127\.0\.0\.1/,
+    ],
+    [
       'of Matrix alone',
       { MATRIX_TOKEN: 'abc' },
       /MATRIX_URL is not set\.\s+→ set it to the address of the homeserver/,
@@ -146,43 +130,6 @@ describe('a variable', () => {
       ...environment,
     });
     expect(output).toMatch(sentence);
-  });
-});
-
-describe('config.json', () => {
-  it.each([
-    [
-      'with a misspelt field',
-      '{"limits":{"messagePerMinute":3}}',
-      /config\.json:1:12: limits\.messagePerMinute: there is no such field; did you mean messagesPerMinute\?/,
-    ],
-    [
-      'with a section that is named almost right',
-      '{"schedule":{}}',
-      /schedule: there is no such field; did you mean schedules\?/,
-    ],
-    [
-      'with a word for a number',
-      '{"limits":{"messagesPerMinute":"many"}}',
-      /limits\.messagesPerMinute: must be a number/,
-    ],
-    ['that is cut off', '{"limits":', /config\.json:1:11: a closing \} is missing|a value is expected here/],
-    [
-      'with a time zone that does not exist',
-      '{"schedules":{"timeZone":"Europe/Berln"}}',
-      /schedules\.timeZone: must be a time zone such as Europe\/Berlin/,
-    ],
-    ['with a list for an object', '[]', /config\.json/],
-  ])('%s is refused with its place', async (_, config, sentence) => {
-    expect(await diagnosis({ GATEWAY_HOME: homeWith(config) })).toMatch(sentence);
-  });
-
-  it('that others can read is refused with the command that mends it', async () => {
-    const home = homeWith('{}');
-    chmodSync(home, 0o755);
-    chmodSync(path.join(home, 'config.json'), 0o644);
-    const output = await diagnosis({ GATEWAY_HOME: home });
-    expect(output).toMatch(/can be read by other users of this machine\.\s+→ chmod 600 .*config\.json/);
   });
 });
 
@@ -209,6 +156,15 @@ describe('a command', () => {
     ['for a program that it cannot import from', ['import', 'openclav', '/tmp'], /Did you mean openclaw\?/],
   ])('%s says what is expected', async (_, args, sentence) => {
     expect(await outputOf(args, { GATEWAY_HOME: homeWith() })).toMatch(sentence);
+  });
+
+  it('with a home that no gateway has run with says so', async () => {
+    const home = homeWith();
+    const { stderr } = await parley(['sessions'], { GATEWAY_HOME: home });
+    expect(stderr).toContain(
+      `No gateway has run with ${home} yet. If yours has another home, set GATEWAY_HOME to it.`,
+    );
+    expect((await parley(['sessions'], { GATEWAY_HOME: home })).stderr).not.toContain('No gateway has run');
   });
 
   it.each<[string, string[], RegExp]>([
