@@ -20,6 +20,8 @@ def ask(url, body=None, **headers):
         return urllib.request.urlopen(urllib.request.Request(url, data, headers))
     except urllib.error.HTTPError as error:
         sys.exit(json.load(error)["error"]["message"])
+    except urllib.error.URLError as error:
+        sys.exit(f"No gateway answers at {GATEWAY}: {error.reason}")
 
 
 text = sys.argv[1] if len(sys.argv) > 1 else "Hello!"

@@ -78,6 +78,8 @@ export class Client {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch((cause: unknown) => {
+      throw new Error(`No gateway answers at ${this.#url}.`, { cause });
     });
     if (answer.ok) return answer;
     const { error } = (await answer.json()) as { error: { code: string; message: string } };

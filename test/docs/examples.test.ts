@@ -34,6 +34,21 @@ it.each([
   expect([code === 0, (await errors).toString()]).toEqual([false, expect.stringContaining(text)]);
 });
 
+for (const [file, command, options] of [
+  ['chat.ts', process.execPath, {}],
+  ['chat.py', 'python3', needs('python3')],
+] as const)
+  it(`${file} says in one line that no gateway answers`, options, async () => {
+    const child = spawn(command, [path.join('docs/examples', file)], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], TOKEN: 'x', GATEWAY: 'http://127.0.0.1:9' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const errors = buffer(child.stderr);
+    await once(child, 'close');
+    expect((await errors).toString()).toMatch(/^No gateway answers at http:\/\/127\.0\.0\.1:9.*\n$/);
+  });
+
 describeGateway('an example', {}, (fixture) => {
   const run = async (command: string, file: string, question: string): Promise<string> => {
     const child = spawn(command, [path.join('docs/examples', file), question], {
