@@ -8,21 +8,21 @@ import { callerReader, HttpError } from '../errors.ts';
 import { type HandlerDeps, type HttpContext, type Route, routeOf } from '../route.ts';
 import { isForm, readUpload, refuseLength } from '../upload.ts';
 import { disconnectSignal } from './answer.ts';
-import { checkFields, type FieldTable, harmless, honoured, refusedField } from './fields.ts';
+import { checkFields, type FieldTable, ignored, supported, refusedField } from './fields.ts';
 
 /** Longest text that is spoken, in UTF-16 units: OpenAI's limit. */
 export const MAX_SPOKEN_TEXT = 4_096;
 
 const TRANSCRIPTION_FIELDS: FieldTable = {
-  model: harmless('the server of the settings has its own'),
-  language: honoured('instead of that of the settings'),
-  prompt: honoured('passed on'),
-  temperature: honoured('passed on'),
-  response_format: honoured('`json`, `text` or `verbose_json`'),
+  model: ignored('the server of the settings has its own'),
+  language: supported('instead of that of the settings'),
+  prompt: supported('passed on'),
+  temperature: supported('passed on'),
+  response_format: supported('`json`, `text` or `verbose_json`'),
   'timestamp_granularities[]': refusedField('the server decides what it times', 'segment'),
   stream: refusedField('the text comes whole', 'false'),
   'include[]': refusedField('servers report no likelihoods'),
-  chunking_strategy: harmless('the server decides'),
+  chunking_strategy: ignored('the server decides'),
 };
 
 const transcriptionForm = z.object({
@@ -38,11 +38,11 @@ const transcriptionForm = z.object({
 });
 
 const SPEECH_FIELDS: FieldTable = {
-  model: harmless('the server of the settings has its own'),
-  input: honoured('the text'),
-  voice: honoured('one of the server’s'),
-  response_format: honoured('where the server knows it'),
-  speed: honoured('passed on'),
+  model: ignored('the server of the settings has its own'),
+  input: supported('the text'),
+  voice: supported('one of the server’s'),
+  response_format: supported('where the server knows it'),
+  speed: supported('passed on'),
   stream_format: refusedField('the sound comes whole', 'audio'),
   instructions: refusedField('servers with this API know none', ''),
 };

@@ -109,7 +109,7 @@ export const completionRoutes: readonly Route[] = [
   route('POST', '/v1/chat/completions', 'chat', {
     summary: 'Chat completions; with X-Session-Id in a session',
     description:
-      'Without a session, the messages are the whole context and nothing but usage is stored. With one, the last message is posted to it and the turn is the answer. An Idempotency-Key makes a repeat safe. A field that changes the answer is honoured or refused by name.',
+      'Without a session, the messages are the whole context and nothing but usage is stored. With one, the last message is posted to it and the turn is the answer. An Idempotency-Key makes a repeat safe. A field that changes the answer is supported or refused by name.',
     body: completionSchema,
     fields: COMPLETION_FIELDS,
     carriesFiles: true,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type CallerOptions, REASONING_EFFORTS } from '../../../src/protocol/agent/provider.ts';
 import { MAX_STOPS } from '../config.ts';
-import { checkFields, type FieldTable, harmless, honoured, refusedField } from './fields.ts';
+import { checkFields, type FieldTable, ignored, supported, refusedField } from './fields.ts';
 
 /** Most tokens to generate; -1 = no limit, as LM Studio and llama-server take it. */
 export const tokenLimit = z
@@ -90,7 +90,7 @@ const fieldsNamed = (names: readonly string[], rule: FieldTable[string]): FieldT
 
 /** The fields of `options`: how Ollama uses its machine is left to it, and the window is the gateway's to set. */
 const OPTION_FIELDS: FieldTable = {
-  ...fieldsNamed(Object.keys(ollamaOptions.shape), honoured('as the field of that name')),
+  ...fieldsNamed(Object.keys(ollamaOptions.shape), supported('as the field of that name')),
   ...fieldsNamed(
     [
       'num_ctx',
@@ -109,7 +109,7 @@ const OPTION_FIELDS: FieldTable = {
       'penalize_newline',
       'embedding_only',
     ],
-    harmless('the server sets it'),
+    ignored('the server sets it'),
   ),
   tfs_z: refusedField('model servers no longer know it', 1),
 };
@@ -117,7 +117,7 @@ const OPTION_FIELDS: FieldTable = {
 /** The variables of a chat template that mean the same for every model. */
 const TEMPLATE_FIELDS: FieldTable = fieldsNamed(
   ['enable_thinking', 'thinking', 'reasoning_effort'],
-  honoured('whether and how much the model thinks'),
+  supported('whether and how much the model thinks'),
 );
 
 /** What these fields ask of an answer; OpenAI's own fields take precedence. Throws `HttpError` 400. */

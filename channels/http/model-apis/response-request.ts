@@ -11,8 +11,8 @@ import { endUserSchema } from '../inbound.ts';
 import {
   checkFields,
   type FieldTable,
-  harmless,
-  honoured,
+  ignored,
+  supported,
   invalid,
   refusedField,
   unsupported,
@@ -134,14 +134,14 @@ export const responseSchema = z.object({
 export type ResponseBody = z.infer<typeof responseSchema>;
 
 const REASONING_FIELDS: FieldTable = {
-  effort: honoured('for models that think'),
-  summary: harmless('the reasoning itself is given'),
-  generate_summary: harmless('the reasoning itself is given'),
+  effort: supported('for models that think'),
+  summary: ignored('the reasoning itself is given'),
+  generate_summary: ignored('the reasoning itself is given'),
   context: refusedField('the server decides', 'auto'),
   mode: refusedField('there is one mode', 'standard'),
 };
 const TEXT_FIELDS: FieldTable = {
-  format: honoured('the answer is checked'),
+  format: supported('the answer is checked'),
   verbosity: refusedField('no model server knows it', 'medium'),
 };
 

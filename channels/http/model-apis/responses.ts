@@ -77,7 +77,7 @@ export const responseRoutes: readonly Route[] = [
   route('POST', '/v1/responses', 'chat', {
     summary: 'Responses; with X-Session-Id in a session',
     description:
-      "The newer of OpenAI's two routes, over the same sessions, tools and limits as chat completions. A field that changes the answer is honoured or refused by name.",
+      "The newer of OpenAI's two routes, over the same sessions, tools and limits as chat completions. A field that changes the answer is supported or refused by name.",
     body: responseSchema,
     fields: RESPONSE_FIELDS,
     carriesFiles: true,

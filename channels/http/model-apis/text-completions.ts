@@ -15,7 +15,7 @@ import { answerCall, wantsGatewayTools } from './calls.ts';
 import { completionId, type CompletionId, wireUsage } from './completion-answer.ts';
 import { sessionInput, toContext } from './completion-messages.ts';
 import { completionOptions, completionSchema } from './completions.ts';
-import { COMPLETION_FIELDS, type FieldTable, honoured, refusedField } from './fields.ts';
+import { COMPLETION_FIELDS, type FieldTable, supported, refusedField } from './fields.ts';
 
 /** Fields of chat completions that this route does not have. */
 const OF_CHATS = new Set([
@@ -35,7 +35,7 @@ const OF_CHATS = new Set([
 
 const TEXT_COMPLETION_FIELDS: FieldTable = {
   ...Object.fromEntries(Object.entries(COMPLETION_FIELDS).filter(([name]) => !OF_CHATS.has(name))),
-  prompt: honoured('one text; it is asked as a message'),
+  prompt: supported('one text; it is asked as a message'),
   suffix: refusedField('models are asked as in a chat', ''),
   echo: refusedField('the prompt is not repeated', false),
   best_of: refusedField('there is one answer', 1),
