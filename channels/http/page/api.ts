@@ -1,4 +1,4 @@
-/** Calls of the gateway's API, with the token in the header and errors that people can read. */
+/** The calls of the gateway's API: each rejects with `ApiError`, whose message people can read. */
 import type {
   WireListed as Session,
   WireSession as SessionSettings,
@@ -9,6 +9,11 @@ import type {
   WireSchedule as Schedule,
   WireWork as Work,
   WireFile as StoredFile,
+  WireQueue,
+  WireFork,
+  WireChoices,
+  WireSessionModel,
+  WireTrace,
 } from '../wire.ts';
 import type { SessionChange } from '../../../src/protocol/sessions/session-list.ts';
 import type { PostedAnswer as Receipt } from '../routes/messages.ts';
@@ -20,8 +25,7 @@ import type { StopResult } from '../../../src/protocol/store/lanes.ts';
 import type { PlanAction } from '../../../src/protocol/agent/plan-store.ts';
 import type { ApprovalDecision } from '../../../src/protocol/store/records.ts';
 import type { StepEdit, Plan } from '../../../src/protocol/agent/plan.ts';
-import { ConversationCalls } from './conversation-calls.ts';
-import { ApiError, errorOf, pathOf, Requests } from './requests.ts';
+import { ApiError, ask, errorOf, randomId, reach, send, sendFile, stream } from './requests.ts';
 
 export type {
   Session,
@@ -42,216 +46,162 @@ export type {
 
 export { ApiError };
 
+/** What was chosen for a chat before its first message. */
 export type Beginning = { profileId?: string; model?: string; mode?: string };
 
-function messagesPath(key: string, { limit, before }: { limit: number; before?: number }) {
-  const query = before === undefined ? '' : `&before=${before}`;
-  return `${pathOf(key)}/messages?limit=${limit}${query}`;
+interface Page {
+  limit: number;
+  before?: number;
 }
 
-/** The gateway's API for one token; every method throws `ApiError`. */
-export class Api {
-  #requests;
-  /** What people do with a conversation besides talking in it. */
-  conversations;
+const encode = encodeURIComponent;
+const pathOf = (key: string): string => `/v1/sessions/${encode(key)}`;
+const waitingPath = (key: string, turnId: string): string => `${pathOf(key)}/queue/${encode(turnId)}`;
+const planPath = (id: string): string => `/v1/plans/${encode(id)}`;
 
-  /** @param token undefined = the cookie of a sign-in */
-  constructor(token: string | undefined) {
-    this.#requests = new Requests(token);
-    this.conversations = new ConversationCalls(this.#requests);
-  }
+function messagesPath(key: string, { limit, before }: Page): string {
+  return `${pathOf(key)}/messages?limit=${limit}${before === undefined ? '' : `&before=${before}`}`;
+}
+
+export const api = {
+  /** Any other route. */
+  ask,
 
   /** The gateway's health report; only an admin's has the version and what is wrong. */
   async health(): Promise<Pick<HealthReport, 'model' | 'channels' | 'demo'> & Partial<HealthReport>> {
-    const response = await this.#requests.reach('/readyz');
+    const response = await reach('/readyz');
     // 503 has the report, too.
     if (!response.ok && response.status !== 503) throw await errorOf(response);
     return response.json();
-  }
+  },
 
-  async sessions({
-    limit,
-    archived = false,
-    before,
-  }: {
+  async sessions(page: {
     limit: number;
     archived?: boolean;
     before?: string | undefined;
   }): Promise<Session[]> {
-    const older = before === undefined ? '' : `&before=${encodeURIComponent(before)}`;
-    const { sessions }: { sessions: Session[] } = await this.#requests.json(
-      'GET',
-      `/v1/sessions?limit=${limit}&archived=${archived}${older}`,
-    );
-    return sessions;
-  }
+    const { limit, archived = false, before } = page;
+    const older = before === undefined ? '' : `&before=${encode(before)}`;
+    const path = `/v1/sessions?limit=${limit}&archived=${archived}${older}`;
+    return (await ask<{ sessions: Session[] }>('GET', path)).sessions;
+  },
+  /** @param keys at most 100 */
+  deleteSessions: (keys: string[]) => ask<{ deleted: string[] }>('POST', '/v1/sessions/delete', { keys }),
+  search: (text: string, limit: number) =>
+    ask<{ found: FoundSession[]; more: boolean }>('GET', `/v1/search?limit=${limit}&q=${encode(text)}`),
 
-  search(text: string, limit: number): Promise<{ found: FoundSession[]; more: boolean }> {
-    return this.#requests.json('GET', `/v1/search?limit=${limit}&q=${encodeURIComponent(text)}`);
-  }
+  session: (key: string) => ask<SessionSettings>('GET', pathOf(key)),
+  changeSession: (key: string, change: SessionChange) => ask<SessionSettings>('PATCH', pathOf(key), change),
+  stopSession: (key: string) => ask<StopResult>('POST', `${pathOf(key)}/stop`),
+  /** A new session that begins as this one was at a message, or before the question of that message. */
+  fork: (key: string, from: { seq: number; before?: boolean }) =>
+    ask<WireFork>('POST', `${pathOf(key)}/fork`, from, { 'idempotency-key': randomId() }),
+  /** All messages of the session as one file. */
+  export: async (key: string, format: 'md' | 'json') =>
+    (await send(`${pathOf(key)}/export?format=${format}`)).blob(),
+  /** Who answers the next message. */
+  model: (key: string) => ask<WireSessionModel>('GET', `${pathOf(key)}/model`),
+  /** What can be chosen for a chat with this profile. */
+  choices: (profile: string) => ask<WireChoices>('GET', `/v1/choices?profile=${encode(profile)}`),
 
-  messages(
-    key: string,
-    page: { limit: number; before?: number },
-  ): Promise<{ messages: Message[]; resets: Reset[] }> {
-    return this.#requests.json('GET', messagesPath(key, page));
-  }
-
+  messages: (key: string, page: Page) =>
+    ask<{ messages: Message[]; resets: Reset[] }>('GET', messagesPath(key, page)),
   /** Messages with the work of their turns. */
-  messagesWithWork(
-    key: string,
-    page: { limit: number; before?: number },
-  ): Promise<{ messages: Message[]; resets: Reset[]; steps: TurnWork[] }> {
-    return this.#requests.json('GET', `${messagesPath(key, page)}&include=steps`);
-  }
-
+  messagesWithWork: (key: string, page: Page) =>
+    ask<{ messages: Message[]; resets: Reset[]; steps: TurnWork[] }>(
+      'GET',
+      `${messagesPath(key, page)}&include=steps`,
+    ),
   /** Posts a message; a repeat with the same `idempotencyKey` gets the same answer. */
-  postMessage(
+  postMessage: (
     key: string,
     body: { content: string; session?: Beginning; files?: string[] },
     idempotencyKey: string,
-  ): Promise<Receipt> {
-    return this.#requests.json('POST', `${pathOf(key)}/messages`, body, {
-      'idempotency-key': idempotencyKey,
-    });
-  }
+  ) => ask<Receipt>('POST', `${pathOf(key)}/messages`, body, { 'idempotency-key': idempotencyKey }),
+  /** Asks the last question again, in other words if `content` is given. */
+  again: (key: string, content?: string) =>
+    ask<{ turnId: string; note?: string }>(
+      'POST',
+      `${pathOf(key)}/retry`,
+      content === undefined ? {} : { content },
+      { 'idempotency-key': randomId() },
+    ),
+  /** Lets the model read the answer of this turn instead of the others to its question. */
+  choose: (key: string, turnId: string) => ask('POST', `${pathOf(key)}/turns/${encode(turnId)}/choose`),
+  /** What became of a turn; with `prompt`, also what the model was sent. */
+  trace: (turnId: string, { prompt = false }: { prompt?: boolean } = {}) =>
+    ask<WireTrace>('GET', `/v1/turns/${encode(turnId)}/trace${prompt ? '?include=prompt' : ''}`),
 
-  fileLimits(): Promise<FileLimits> {
-    return this.#requests.json('GET', '/v1/file-limits');
-  }
+  /** What waits behind the running answer. */
+  queue: (key: string) => ask<WireQueue>('GET', `${pathOf(key)}/queue`),
+  editWaiting: (key: string, turnId: string, content: string) =>
+    ask<WireQueue>('PATCH', waitingPath(key, turnId), { content }),
+  dropWaiting: (key: string, turnId: string) => ask<WireQueue>('DELETE', waitingPath(key, turnId)),
+  /** Ends the running answer, and answers this message next. */
+  sendNow: (key: string, turnId: string) => ask<WireQueue>('POST', `${waitingPath(key, turnId)}/send-now`),
 
-  /**
-   * Sends a file, which the next message may name.
-   * @param options `progress` gets the part that was sent, 0 to 1
-   */
-  upload(
-    key: string,
-    file: File,
-    options: { signal: AbortSignal; progress: (part: number) => void },
-  ): Promise<StoredFile> {
-    const path = `${pathOf(key)}/files?name=${encodeURIComponent(file.name)}`;
-    return this.#requests.sendFile(path, file, options);
-  }
-
+  fileLimits: () => ask<FileLimits>('GET', '/v1/file-limits'),
+  /** The files of the session, newest first. */
+  files: (key: string) =>
+    ask<{ files: { file: string; name: string; bytes: number; changedAt: string }[]; more: boolean }>(
+      'GET',
+      `${pathOf(key)}/files`,
+    ),
   /** The bytes of a file of the session. */
-  async file(key: string, file: string) {
-    const response = await this.#requests.send('GET', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
-    return response.blob();
-  }
-
+  file: async (key: string, file: string) => (await send(`${pathOf(key)}/files/${encode(file)}`)).blob(),
+  /** Sends a file, which the next message may name. */
+  upload: (key: string, file: File, options: Parameters<typeof sendFile>[2]) =>
+    sendFile<StoredFile>(`${pathOf(key)}/files?name=${encode(file.name)}`, file, options),
+  removeFile: (key: string, file: string) => ask('DELETE', `${pathOf(key)}/files/${encode(file)}`),
   /** What is said in a recording. */
   async transcribe(recording: Blob): Promise<string> {
-    const form = new FormData();
-    form.set('file', recording, 'recording');
-    const { text } = await this.#requests.form<{ text: string }>('/v1/audio/transcriptions', form);
+    const body = new FormData();
+    body.set('file', recording, 'recording');
+    const { text } = await (await send('/v1/audio/transcriptions', { method: 'POST', body })).json();
     return text;
-  }
-
-  removeFile(key: string, file: string): Promise<{ file: string; deleted: boolean }> {
-    return this.#requests.json('DELETE', `${pathOf(key)}/files/${encodeURIComponent(file)}`);
-  }
-
-  stopSession(key: string): Promise<StopResult> {
-    return this.#requests.json('POST', `${pathOf(key)}/stop`);
-  }
-
-  session(key: string): Promise<SessionSettings> {
-    return this.#requests.json('GET', pathOf(key));
-  }
-
-  changeSession(key: string, change: SessionChange): Promise<SessionSettings> {
-    return this.#requests.json('PATCH', pathOf(key), change);
-  }
-
-  /** The newest plan of a session, the turn it belongs to, and the todo list. */
-  plan(key: string): Promise<Work> {
-    return this.#requests.json('GET', `${pathOf(key)}/plan`);
-  }
+  },
 
   /** The pending approvals of all sessions of this token, and whether it may decide them. */
-  approvals(): Promise<{ approvals: Approval[]; mayDecide: boolean }> {
-    return this.#requests.json('GET', '/v1/approvals');
-  }
-
+  approvals: () => ask<{ approvals: Approval[]; mayDecide: boolean }>('GET', '/v1/approvals'),
   /** @param detail the reason of a denial; that an approval holds permanently, or with which arguments */
-  decideApproval(
+  decideApproval: (
     id: string,
     decision: ApprovalDecision,
-    detail: { reason?: string; always?: boolean; args?: Record<string, unknown> } = {},
-  ): Promise<{ id: string; decision: ApprovalDecision; rule?: string }> {
-    return this.#requests.json('POST', `/v1/approvals/${encodeURIComponent(id)}`, { decision, ...detail });
-  }
-
+    detail: { reason?: string; always?: boolean; args?: Record<string, unknown> },
+  ) => ask<{ rule?: string }>('POST', `/v1/approvals/${encode(id)}`, { decision, ...detail }),
   /** Answers a question of another person, or refuses it. */
-  answerQuestion(
-    id: string,
-    body: { answer: string } | { refuse: true; never?: boolean },
-  ): Promise<{ id: string; answered: boolean }> {
-    return this.#requests.json('POST', `/v1/questions/${encodeURIComponent(id)}`, body);
-  }
+  answerQuestion: (id: string, body: { answer: string } | { refuse: true; never?: boolean }) =>
+    ask('POST', `/v1/questions/${encode(id)}`, body),
 
+  /** The newest plan of a session, the turn it belongs to, and the todo list. */
+  plan: (key: string) => ask<Work>('GET', `${pathOf(key)}/plan`),
   /**
-   * Runs or skips a step, pauses, resumes or stops a plan; returns a sentence about the outcome.
+   * Runs or skips a step, pauses, resumes or stops a plan; gives a sentence about the outcome.
    * @param stepId the step that was shown when the button was pressed
    */
-  actOnPlan(planId: string, action: PlanAction, stepId: string | undefined): Promise<{ text: string }> {
-    const step = stepId === undefined ? '' : `?step=${encodeURIComponent(stepId)}`;
-    return this.#requests.json('POST', `/v1/plans/${encodeURIComponent(planId)}/${action}${step}`);
-  }
-
-  /** Starts a run of a plan. */
-  runPlan(planId: string, request: { mode: string; version?: number }): Promise<unknown> {
-    return this.#requests.json('POST', `/v1/plans/${encodeURIComponent(planId)}/run`, request);
-  }
-
-  /** Changes steps of a plan that have not begun; throws when its version is not this one. */
-  changePlan(planId: string, version: number, edits: StepEdit[]): Promise<{ plan: Plan }> {
-    return this.#requests.json('PATCH', `/v1/plans/${encodeURIComponent(planId)}`, { version, edits });
-  }
-
+  actOnPlan: (id: string, action: PlanAction, stepId: string | undefined) =>
+    ask<{ text: string }>(
+      'POST',
+      `${planPath(id)}/${action}${stepId === undefined ? '' : `?step=${encode(stepId)}`}`,
+    ),
+  runPlan: (id: string, request: { mode: string; version?: number }) =>
+    ask('POST', `${planPath(id)}/run`, request),
+  /** Changes steps of a plan that have not begun; it is refused when the plan's version is not this one. */
+  changePlan: (id: string, version: number, edits: StepEdit[]) =>
+    ask<{ plan: Plan }>('PATCH', planPath(id), { version, edits }),
   /** Takes back that a stored plan was discarded. */
-  restorePlan(planId: string): Promise<unknown> {
-    return this.#requests.json('POST', `/v1/plans/${encodeURIComponent(planId)}/restore`);
-  }
+  restorePlan: (id: string) => ask('POST', `${planPath(id)}/restore`),
 
-  /** @param keys at most 100 */
-  deleteSessions(keys: string[]): Promise<{ deleted: string[] }> {
-    return this.#requests.json('POST', '/v1/sessions/delete', { keys });
-  }
+  commands: async () => (await ask<{ commands: CommandListing[] }>('GET', '/v1/commands')).commands,
+  schedules: async () => (await ask<{ schedules: Schedule[] }>('GET', '/v1/schedules')).schedules,
+  removeSchedule: (id: string) => ask('DELETE', `/v1/schedules/${encode(id)}`),
 
-  async commands(): Promise<CommandListing[]> {
-    const { commands }: { commands: CommandListing[] } = await this.#requests.json('GET', '/v1/commands');
-    return commands;
-  }
-
-  async schedules(): Promise<Schedule[]> {
-    const { schedules }: { schedules: Schedule[] } = await this.#requests.json('GET', '/v1/schedules');
-    return schedules;
-  }
-
-  removeSchedule: (id: string) => Promise<{ id: string; deleted: boolean }> = (id) =>
-    this.#requests.json('DELETE', `/v1/schedules/${encodeURIComponent(id)}`);
-
-  /** Any other route. */
-  ask: <Answer>(method: string, path: string, body?: unknown) => Promise<Answer> = (method, path, body) =>
-    this.#requests.json(method, path, body);
-
-  /** The stream of a session's events. Not an EventSource, which could send the token only in the address. */
-  openEvents(key: string, lastEventId: string | undefined, signal: AbortSignal) {
-    return this.#requests.stream(
-      `${pathOf(key)}/events`,
-      lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+  /** What happens in a session, after the event with this id. */
+  openEvents: (key: string, lastEventId: string | undefined, signal: AbortSignal) =>
+    stream(`${pathOf(key)}/events`, {
       signal,
-    );
-  }
-
-  /** The stream of what happens in all sessions, without texts. */
-  openListEvents(signal: AbortSignal) {
-    return this.#requests.stream('/v1/events', {}, signal);
-  }
-
-  /** A name for this token, by which tabs with the same token find each other. */
-  tokenDigest() {
-    return this.#requests.tokenDigest();
-  }
-}
+      headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+    }),
+  /** What happens in all sessions, without texts. */
+  openListEvents: (signal: AbortSignal) => stream('/v1/events', { signal }),
+};

@@ -20,24 +20,6 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The page's element with this id. Throws when there is none of that kind. */
-export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
-  const element = document.getElementById(id);
-  if (!(element instanceof kind)) throw new Error(`The page has no ${kind.name} with the id ${id}.`);
-  return element;
-}
-
-/** A line icon from its path. */
-export function icon(path: string) {
-  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-  svg.setAttribute('viewBox', '0 0 24 24');
-  svg.setAttribute('aria-hidden', 'true');
-  const line = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-  line.setAttribute('d', path);
-  svg.append(line);
-  return svg;
-}
-
 /** A button that copies a text and confirms it. */
 export function copyButton(text: () => string, label: string) {
   const button = h('button', { type: 'button', class: 'copy', 'aria-label': label }, say('page.copy'));
@@ -64,12 +46,6 @@ export async function copyText(text: string): Promise<void> {
   const isCopied = document.execCommand('copy');
   field.remove();
   if (!isCopied) throw new DOMException('', 'NotAllowedError');
-}
-
-/** A new random id. Pages over plain HTTP have no `crypto.randomUUID`. */
-export function randomId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function flash(button: HTMLElement, word: string) {

@@ -1,6 +1,6 @@
 /** Follows streams of events across reconnects, those of the open session without losing or repeating any. */
 import type { AgentEvent } from '../../../src/protocol/event.ts';
-import { type Api, ApiError } from './api.ts';
+import { api, ApiError } from './api.ts';
 import { say } from './texts.ts';
 
 /** The server pings every 15 s: after three missed pings the connection is considered lost. */
@@ -8,41 +8,30 @@ const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 
-interface FollowHandlers {
-  event: (event: AgentEvent) => void;
-  /** The connection is open (again): the stored messages may be newer than those shown. */
-  open: () => void;
-  /** The connection was lost; the next attempt follows. */
-  lost: (error: ApiError) => void;
-  /** Final: the token is not valid, or there is no such session. */
-  refused: (error: ApiError) => void;
-}
-
-/** Follows a session; returns the function that stops it. */
-export function followSession(api: Api, key: string, handlers: FollowHandlers): () => void {
-  const controller = new AbortController();
-  let lastEventId: string | undefined;
-  const follow = {
-    open: handlers.open,
-    lost: handlers.lost,
-    refused: handlers.refused,
-    data: (data: string, id: string | undefined) => {
-      handlers.event(readEvent(data));
-      lastEventId = id ?? lastEventId;
-    },
-  };
-  void keepOpen((signal) => api.openEvents(key, lastEventId, signal), follow, controller.signal);
-  return () => controller.abort();
-}
-
 interface StreamHandlers {
-  /** The connection is open (again). */
+  /** The connection is open (again): what is stored may be newer than what is shown. */
   open: () => void;
   data: (data: string, id: string | undefined) => void;
   /** The connection was lost; the next attempt follows. */
   lost?: (error: ApiError) => void;
-  /** Final. */
+  /** Final: the token is not valid, or there is no such session. */
   refused: (error: ApiError) => void;
+}
+
+type FollowHandlers = Omit<StreamHandlers, 'data'> & { event: (event: AgentEvent) => void };
+
+/** Follows a session until the signal aborts. */
+export function followSession(
+  key: string,
+  { event, ...handlers }: FollowHandlers,
+  endSignal: AbortSignal,
+): void {
+  let lastEventId: string | undefined;
+  const data = (text: string, id: string | undefined): void => {
+    event(JSON.parse(text));
+    lastEventId = id ?? lastEventId;
+  };
+  void keepOpen((signal) => api.openEvents(key, lastEventId, signal), { ...handlers, data }, endSignal);
 }
 
 /** Keeps a stream open across lost connections until it is refused or ended. */
@@ -79,10 +68,6 @@ export async function keepOpen(
     await waitOrOnline(waitMs * (0.5 + Math.random() / 2), endSignal);
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
   }
-}
-
-function readEvent(data: string): AgentEvent {
-  return JSON.parse(data);
 }
 
 /** The events of a stream; a comment is an event without data. An incomplete last frame is dropped. */

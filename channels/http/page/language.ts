@@ -2,7 +2,7 @@
  * The choice of a language: kept by the gateway for the person, as `/language` does, and in a cookie of this browser,
  * because the page is requested before its reader is known.
  */
-import type { Api } from './api.ts';
+import { api } from './api.ts';
 import { language as shown } from './texts.ts';
 
 /** The language that a person reads, whether they chose it, and the codes of all that there are. */
@@ -21,14 +21,14 @@ const TRIED_KEY = 'parley-language-tried';
  * Reads the choice (`GET /v1/language`), and reloads the page in the language that the person reads, if it is in another
  * one. Unsent text is kept as a draft. Rejects with `ApiError`.
  */
-export async function readLanguage(api: Api): Promise<LanguageChoice> {
+export async function readLanguage(): Promise<LanguageChoice> {
   const choice = await api.ask<LanguageChoice>('GET', '/v1/language');
   follow(choice, false);
   return choice;
 }
 
 /** Chooses a language by its code, or `auto` (`PATCH /v1/language`), and reloads the page in it. Rejects with `ApiError`. */
-export async function chooseLanguage(api: Api, code: string): Promise<void> {
+export async function chooseLanguage(code: string): Promise<void> {
   follow(await api.ask<LanguageChoice>('PATCH', '/v1/language', { language: code }), true);
 }
 

@@ -1,31 +1,24 @@
 /** The entry of the page: signs in, then shows the list of chats and the open one. */
-import { effect, signal } from '@preact/signals';
+import { effect, untracked } from '@preact/signals';
 import { render } from 'preact';
-import { type Api, ApiError } from './api.ts';
-import { ChatChoices } from './chat/chat-choices.ts';
-import { ChatView, OpenChat } from './chat/chat-view.ts';
-import { forgetDecisions } from './chat/approvals/own-decisions.ts';
-import { Composer } from './chat/composer/composer.tsx';
-import { forgetDrafts } from './chat/composer/drafts.ts';
-import { Queue } from './chat/composer/queue-panel.tsx';
-import { LinkedChats } from './chat/linked-chats.ts';
+import { api, ApiError } from './api.ts';
+import { Chat, shownChat } from './chat/chat.ts';
+import { Outbox } from './chat/outbox.ts';
+import { Approvals } from './chats/approvals.ts';
 import { setChannelLabels } from './chats/chat-names.ts';
 import { ChatList } from './chats/chat-list.ts';
-import { Inbox, waitingCount } from './chats/inbox.ts';
 import { followLists } from './chats/list-events.ts';
 import { ScheduleList } from './chats/schedules.tsx';
 import { ChatSearch } from './chats/search.tsx';
-import { forgetCommandAnswers } from './commands/command-answers.ts';
-import { byId } from './dom.ts';
 import { messageOf } from './failures/in-place.ts';
 import { modelProblem } from './failures/model-problem.ts';
-import { showError } from './failures/show-error.ts';
-import { SettingsLater } from './settings/settings-later.ts';
+import { run, showError } from './failures/show-error.ts';
+import { openAddressed, route, showSidebar, sidebarOpen } from './navigation.ts';
 import { version } from './shell/account-menu.tsx';
 import { listenForKeys } from './shell/keys.tsx';
-import { healthProblem, isDemo, Shell, sidebarOpen } from './shell/shell.tsx';
+import { healthProblem, isDemo, Shell, type Stores } from './shell/shell.tsx';
 import './shared.ts';
-import { removeToken, signIn } from './sign-in.ts';
+import { signIn } from './sign-in.tsx';
 
 /**
  * What the page asks for again and again while it is looked at, as does only the screen of the log: whether models
@@ -36,19 +29,8 @@ const HEALTH_EVERY_MS = 30_000;
 /** The times in the list are relative. */
 const REDRAW_EVERY_MS = 60_000;
 
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(6));
-  return `http:chat-${Array.from(bytes, (byte) => byte.toString(36).padStart(2, '0')).join('')}`;
-}
-
-/** The chat that the address names, such as `#http:chat-…`; undefined without one. */
-function keyInAddress(): string | undefined {
-  const key = decodeURIComponent(location.hash.slice(1));
-  return /^[a-z][a-z0-9]*:./.test(key) ? key : undefined;
-}
-
 /** Reads the gateway's health. Never rejects. */
-async function readHealth(api: Api): Promise<void> {
+async function readHealth(): Promise<void> {
   try {
     const health = await api.health();
     setChannelLabels(health.channels);
@@ -63,185 +45,84 @@ async function readHealth(api: Api): Promise<void> {
   }
 }
 
-/** The entry of the history that stands for the list of chats over the chat, on a phone. */
-const DRAWER = 'list';
-
-/** The parts of the page, and which of them is open. */
-class App {
-  readonly #api: Api;
-  readonly list: ChatList;
-  readonly schedules: ScheduleList;
-  readonly chat: ChatView;
-  readonly #inbox: Inbox;
-  readonly #settings: SettingsLater;
-  /** The settings are shown in place of the chat. */
-  readonly #inSettings = signal(false);
-
-  constructor(api: Api) {
-    this.#api = api;
-    const open = (key: string, seq?: number): void => this.open(key, { seq });
-    this.list = new ChatList(api, {
-      showError,
-      open,
-      deleted: (keys) => {
-        if (keys.includes(this.chat.key)) this.openNew();
-      },
-      loaded: () => this.#inbox.elsewhere.redraw(),
-    });
-    this.schedules = new ScheduleList(api);
-    const { list, schedules } = this;
-    const choices = new ChatChoices(api, showError);
-    const chat = new OpenChat(list);
-    const queue = new Queue(api, showError);
-    const composer = new Composer(api, {
-      send: (content, files) => this.chat.sendOrAsk(content, files),
-      stop: () => void this.chat.stop(),
-      showError,
-    });
-    const linked = new LinkedChats(api, { showError, made: () => this.chat.follow() });
-    const search = new ChatSearch(api, { open, showError });
-    const acts = {
-      open,
-      newChat: () => this.openNew(),
-      showSidebar,
-      signOut,
-      send: (text: string) => this.chat.send(text),
-      showTrace: () => this.chat.showTrace(),
-    };
-    render(
-      <Shell {...{ api, list, search, schedules, choices, chat, composer, queue, linked, acts }} />,
-      byId('page', HTMLElement),
-    );
-    this.chat = new ChatView(
-      api,
-      { list, choices, chat, composer, queue, linked },
-      {
-        showError,
-        open,
-        changed: () => void Promise.all([list.refresh(), schedules.refresh()]).catch(showError),
-      },
-    );
-    this.#inbox = new Inbox(api, { showError, titleOf: (key) => list.titleOf(key), open });
-    this.#settings = new SettingsLater(api, {
-      showError,
-      showSidebar: () => showSidebar(true),
-      chatKey: () => this.chat.key,
-      labelled: (menu) => this.#inbox.elsewhere.labelled(menu),
-    });
-    effect(() => {
-      // In the settings, no chat is open.
-      const title = chat.exists.value && list.current.value !== '' ? `${chat.title.value} · ` : '';
-      const waiting = waitingCount.value === 0 ? '' : `(${waitingCount.value}) `;
-      document.title = `${waiting}${title}Parley`;
-    });
-  }
-
-  /** Shows a chat. Another one than before is a step of the history, which the browser's Back takes back. */
-  open(key: string, options: { fresh?: boolean; seq?: number | undefined } = {}): void {
-    const address = `#${key}`;
-    const isStep = location.hash !== '' && location.hash !== address && history.state !== DRAWER;
-    history[isStep ? 'pushState' : 'replaceState'](null, '', address);
-    sidebarOpen.value = false;
-    this.#show(key, options);
-  }
-
-  openNew(): void {
-    this.open(newKey(), { fresh: true });
-  }
-
-  /** Opens what the address names: a chat or a screen of the settings. */
-  openAddressed(): void {
-    sidebarOpen.value = history.state === DRAWER;
-    const screen = /^#settings(?:\/([\w./-]+))?$/.exec(location.hash);
-    if (screen !== null) {
-      this.#inSettings.value = true;
-      this.list.open('');
-      this.#settings.show(screen[1]);
-      return;
-    }
-    const key = keyInAddress();
-    if (key === undefined) this.openNew();
-    else if (key !== this.chat.key || this.#inSettings.value) this.#show(key, {});
-  }
-
-  #show(key: string, options: { fresh?: boolean; seq?: number | undefined }): void {
-    this.#inSettings.value = false;
-    this.#settings.hide();
-    this.list.open(key);
-    this.#inbox.elsewhere.openChat(key);
-    this.chat.open(key, options);
-  }
-
-  /** Shows the health of the gateway and how long ago things happened, now and from now on. */
-  keepFresh(): void {
-    void readHealth(this.#api);
-    setInterval(() => document.hidden || void readHealth(this.#api), HEALTH_EVERY_MS);
-    setInterval(() => document.hidden || (this.list.now.value = Date.now()), REDRAW_EVERY_MS);
-  }
-
-  /** Follows what happens in all chats. */
-  follow(): void {
-    void followLists(this.#api, {
-      open: () => {
-        this.list.refreshSoon();
-        this.#inbox.refreshSoon();
-      },
-      event: ({ type }) => {
-        if (type === 'turn_ended' || type === 'cron_executed') void this.schedules.refresh().catch(showError);
-        this.list.refreshSoon();
-        this.#inbox.apply(type);
-      },
-      refused: showError,
-    }).catch(showError);
-  }
+/** Opens the chat of the address, now and whenever it is another one. */
+function followAddress({ list, schedules, approvals }: Stores): void {
+  const outbox = new Outbox();
+  const changed = (): void => run(Promise.all([list.refresh(), schedules.refresh()]));
+  const open = (key: string, fresh: boolean, seq: number | undefined): void => {
+    shownChat.peek()?.close();
+    const chat = new Chat(key, fresh, { list, approvals, outbox, changed });
+    shownChat.value = chat;
+    if (seq !== undefined) run(chat.conversation.show(seq));
+    else if (chat.composer.isWritable) chat.composer.focus();
+  };
+  effect(() => {
+    const shown = route.value;
+    if (shown !== undefined && 'key' in shown)
+      untracked(() => open(shown.key, shown.fresh === true, shown.seq));
+  });
+  addEventListener('popstate', openAddressed);
 }
 
-/** Shows the list of chats over the chat, as a step of the history, or takes that step back. */
-function showSidebar(open: boolean): void {
-  if (open === sidebarOpen.peek()) return;
-  if (open) {
-    history.pushState(DRAWER, '');
-    sidebarOpen.value = true;
-    setTimeout(() => byId('close-sidebar', HTMLElement).focus());
-  } else if (history.state === DRAWER) history.back();
-  else sidebarOpen.value = false;
+/** The name of the tab: what waits, and the open chat. */
+function followTitle({ list, approvals }: Stores): void {
+  effect(() => {
+    const { key, exists } = shownChat.value ?? {};
+    // In the settings, no chat is open.
+    const isShown = exists?.value === true && list.current.value !== '';
+    const title = key !== undefined && isShown ? `${list.titleOf(key)} · ` : '';
+    document.title = `${approvals.count === 0 ? '' : `(${approvals.count}) `}${title}Parley`;
+  });
 }
 
-/** Whoever uses this browser next is not notified of these chats. */
-async function endNotifications(): Promise<void> {
-  const registration = await navigator.serviceWorker?.getRegistration();
-  await (await registration?.pushManager?.getSubscription())?.unsubscribe();
+/** Follows what happens in all chats, and the gateway's health. */
+function follow({ list, schedules, approvals }: Stores): void {
+  const open = (): void => {
+    list.refreshSoon();
+    approvals.refreshSoon();
+  };
+  const event = ({ type }: { type: string }): void => {
+    if (type === 'turn_ended' || type === 'cron_executed') run(schedules.refresh());
+    list.refreshSoon();
+    approvals.apply(type, false);
+  };
+  run(followLists({ open, event, refused: showError }));
 }
 
-function signOut(): void {
-  removeToken();
-  forgetDrafts();
-  forgetCommandAnswers();
-  forgetDecisions();
-  history.replaceState(null, '', '/');
-  void endNotifications()
-    .catch(showError)
-    .finally(() => location.reload());
+/** Escape closes the list of chats, else it stops the running answer, wherever the focus is; dialogs and menus close first. */
+function listenForEscape(): void {
+  addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || event.defaultPrevented) return;
+    if (document.querySelector('dialog[open], :popover-open') !== null) return;
+    const chat = shownChat.peek();
+    if (sidebarOpen.peek()) showSidebar(false);
+    else if (chat?.conversation.running === true) run(chat.stop());
+  });
 }
 
 async function startPage(): Promise<void> {
-  const { api, chats } = await signIn();
-  const app = new App(api);
-  app.chat.stopWithEscape();
+  const place = document.getElementById('page')!;
+  const chats = await signIn(place);
+  const stores: Stores = {
+    list: new ChatList(),
+    search: new ChatSearch(),
+    schedules: new ScheduleList(),
+    approvals: new Approvals(),
+  };
+  render(<Shell {...stores} />, place);
+  followTitle(stores);
   listenForKeys();
-  addEventListener(
-    'keydown',
-    (event) =>
-      event.key === 'Escape' && document.querySelector(':popover-open') === null && showSidebar(false),
-  );
-  addEventListener('popstate', () => app.openAddressed());
-  app.keepFresh();
-  await app.list.refresh(chats).catch(showError);
-  app.openAddressed();
+  listenForEscape();
+  void readHealth();
+  setInterval(() => document.hidden || void readHealth(), HEALTH_EVERY_MS);
+  setInterval(() => document.hidden || (stores.list.now.value = Date.now()), REDRAW_EVERY_MS);
+  await stores.list.refresh(chats).catch(showError);
+  followAddress(stores);
+  openAddressed();
   // Read by tests, and by whoever measures the page in a browser.
   performance.mark('parley-usable');
-  app.follow();
-  await app.schedules.refresh().catch(showError);
+  follow(stores);
+  await stores.schedules.refresh();
 }
 
-startPage().catch(showError);
+run(startPage());

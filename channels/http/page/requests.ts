@@ -1,6 +1,6 @@
-/** Requests to the gateway, and what their errors mean for people. */
+/** Requests to the gateway, and what their errors mean for people; all reject with `ApiError`. */
 import type { ErrorBody } from '../errors.ts';
-import { noteRequest } from './failures/reachability.js';
+import { noteRequest } from './failures/reachability.ts';
 import { listed, refusal, say, type TextRef } from './texts.ts';
 
 /** The gateway answered with an error, or could not be reached (`status` 0). */
@@ -47,54 +47,6 @@ function readError(status: number, text: string) {
   }
 }
 
-async function reach(path: string, init: RequestInit) {
-  try {
-    const response = await fetch(path, init);
-    noteRequest(true);
-    return response;
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    noteRequest(false);
-    throw new ApiError(0, 'unreachable', say('page.unreachable'));
-  }
-}
-
-export function pathOf(key: string) {
-  return `/v1/sessions/${encodeURIComponent(key)}`;
-}
-
-/**
- * Sends a file and reports its progress, which `fetch` does not. Throws `ApiError`, and `AbortError` when `signal`
- * aborts.
- */
-function sendFile<Answer>(
-  path: string,
-  headers: Record<string, string>,
-  file: File,
-  { signal, progress }: { signal: AbortSignal; progress: (part: number) => void },
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open('POST', path);
-    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    request.setRequestHeader('content-type', 'application/octet-stream');
-    request.upload.addEventListener('progress', ({ loaded, total }) =>
-      progress(total === 0 ? 0 : loaded / total),
-    );
-    request.addEventListener('load', () => {
-      const { status, responseText } = request;
-      if (status >= 200 && status < 300) resolve(JSON.parse(responseText));
-      else reject(readError(status, responseText));
-    });
-    request.addEventListener('error', () =>
-      reject(new ApiError(0, 'unreachable', say('page.unreachable.file'))),
-    );
-    request.addEventListener('abort', () => reject(new DOMException('No longer wanted.', 'AbortError')));
-    signal.addEventListener('abort', () => request.abort(), { once: true });
-    request.send(file);
-  });
-}
-
 /**
  * The page's part of a session's secret, which no other port of this host can read: browsers send the cookie with the
  * other part to all of them.
@@ -112,86 +64,105 @@ export function keepPageKey(key: string | undefined) {
   else localStorage.setItem(PAGE_KEY, key);
 }
 
-/** The requests of one token, or of the sign-in of this browser; all throw `ApiError`. */
-export class Requests {
-  #token;
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
 
-  /** @param token undefined = the cookie of a sign-in */
-  constructor(token: string | undefined) {
-    this.#token = token;
+/** A new random id. Pages over plain HTTP have no `crypto.randomUUID`. */
+export function randomId(): string {
+  return hex(crypto.getRandomValues(new Uint8Array(16)));
+}
+
+/** The token that signs requests; undefined = the cookie of a sign-in. */
+let token: string | undefined;
+
+/** Signs the requests to come with a token; undefined = with the cookie of a sign-in. */
+export function signWith(next: string | undefined): void {
+  token = next;
+}
+
+function authorization(): Record<string, string> {
+  return token === undefined ? pageHeader() : { authorization: `Bearer ${token}` };
+}
+
+/** A name for this token, by which tabs with the same token find each other; it reveals nothing about the token. */
+export async function tokenDigest(): Promise<string> {
+  if (!('subtle' in crypto)) return 'any';
+  const text = new TextEncoder().encode(`tabs of ${token ?? 'the cookie'}`);
+  return hex(new Uint8Array(await crypto.subtle.digest('SHA-256', text), 0, 8));
+}
+
+interface Init extends Omit<RequestInit, 'headers'> {
+  headers?: Record<string, string>;
+}
+
+/** The answer to a request, which may be an error. */
+export async function reach(path: string, { headers, ...init }: Init = {}): Promise<Response> {
+  try {
+    const all = { ...authorization(), ...headers };
+    const response = await fetch(path, { ...init, cache: 'no-store', headers: all });
+    noteRequest(true);
+    return response;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    noteRequest(false);
+    throw new ApiError(0, 'unreachable', say('page.unreachable'));
   }
+}
 
-  get #authorization(): Record<string, string> {
-    return this.#token === undefined ? pageHeader() : { authorization: `Bearer ${this.#token}` };
-  }
+/** The answer to a request that was accepted. */
+export async function send(path: string, init?: Init): Promise<Response> {
+  const response = await reach(path, init);
+  if (response.ok) return response;
+  throw await errorOf(response);
+}
 
-  /** Asks for a path; the answer may be an error. */
-  reach(path: string) {
-    return reach(path, { cache: 'no-store', headers: this.#authorization });
-  }
+/** Sends a body as JSON, and reads the answer as such. */
+export async function ask<Answer>(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<Answer> {
+  const response = await send(path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return response.json();
+}
 
-  /** Sends a file and reports its progress; also throws `AbortError`. */
-  sendFile<Answer>(
-    path: string,
-    file: File,
-    options: { signal: AbortSignal; progress: (part: number) => void },
-  ): Promise<Answer> {
-    return sendFile(path, this.#authorization, file, options);
-  }
+/** A stream of events. Not an EventSource, which could send the token only in the address. */
+export async function stream(path: string, init: Init): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  const { body } = await send(path, init);
+  if (body === null) throw new ApiError(0, 'unreachable', say('page.no_stream'));
+  return body;
+}
 
-  /**
-   * A name for this token, by which tabs with the same token find each other; it reveals nothing about the token.
-   */
-  async tokenDigest() {
-    if (!('subtle' in crypto)) return 'any';
-    const digest = await crypto.subtle.digest(
-      'SHA-256',
-      new TextEncoder().encode(`tabs of ${this.#token ?? 'the cookie'}`),
+/** Sends a file and reports its progress, 0 to 1, which `fetch` does not. Rejects with `AbortError` when `signal` aborts. */
+export function sendFile<Answer>(
+  path: string,
+  file: File,
+  { signal, progress }: { signal: AbortSignal; progress: (part: number) => void },
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', path);
+    const headers = { ...authorization(), 'content-type': 'application/octet-stream' };
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.addEventListener('progress', ({ loaded, total }) =>
+      progress(total === 0 ? 0 : loaded / total),
     );
-    return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
-  }
-
-  async stream(path: string, headers: Record<string, string>, signal: AbortSignal) {
-    const response = await this.send('GET', path, undefined, headers, signal);
-    if (response.body === null) throw new ApiError(0, 'unreachable', say('page.no_stream'));
-    return response.body;
-  }
-
-  async json<Answer>(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers?: Record<string, string>,
-  ): Promise<Answer> {
-    const response = await this.send(method, path, body, headers);
-    return response.json();
-  }
-
-  /** Posts a form. */
-  async form<Answer>(path: string, body: FormData): Promise<Answer> {
-    const response = await reach(path, {
-      method: 'POST',
-      headers: this.#authorization,
-      cache: 'no-store',
-      body,
+    request.addEventListener('load', () => {
+      const { status, responseText } = request;
+      if (status >= 200 && status < 300) resolve(JSON.parse(responseText));
+      else reject(readError(status, responseText));
     });
-    if (response.ok) return response.json();
-    throw await errorOf(response);
-  }
-
-  async send(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-    signal?: AbortSignal,
-  ) {
-    const all = { ...this.#authorization, 'content-type': 'application/json', ...headers };
-    const init: RequestInit = { method, headers: all, cache: 'no-store' };
-    if (signal !== undefined) init.signal = signal;
-    if (body !== undefined) init.body = JSON.stringify(body);
-    const response = await reach(path, init);
-    if (response.ok) return response;
-    throw await errorOf(response);
-  }
+    request.addEventListener('error', () =>
+      reject(new ApiError(0, 'unreachable', say('page.unreachable.file'))),
+    );
+    request.addEventListener('abort', () => reject(new DOMException('No longer wanted.', 'AbortError')));
+    signal.addEventListener('abort', () => request.abort(), { once: true });
+    request.send(file);
+  });
 }

@@ -9,15 +9,20 @@ import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 
 import { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 import * as api from './api.ts';
 import * as files from './chat/files.tsx';
+import * as inbox from './chats/inbox.tsx';
 import * as linkedChats from './chat/linked-chats.ts';
 import * as linkedQuestion from './chat/linked-question.tsx';
 import * as plainText from './markdown/plain-text.ts';
 import * as confirm from './confirm.tsx';
-import * as dom from './dom.ts';
 import * as inPlace from './failures/in-place.ts';
+import * as showError from './failures/show-error.ts';
+import * as copy from './parts/copy.tsx';
 import * as dialog from './parts/dialog.tsx';
+import * as dom from './dom.ts';
 import * as icon from './parts/icon.tsx';
 import * as time from './parts/time.tsx';
+import * as withCode from './parts/with-code.tsx';
+import * as requests from './requests.ts';
 import * as shownTheme from './person/shown-theme.ts';
 import * as texts from './texts.ts';
 
@@ -28,15 +33,20 @@ Reflect.set(globalThis, 'parleyShared', {
   'preact/jsx-runtime': { Fragment, jsx, jsxs },
   './api.ts': api,
   './chat/files.tsx': files,
+  './chats/inbox.tsx': inbox,
   './chat/linked-chats.ts': linkedChats,
   './chat/linked-question.tsx': linkedQuestion,
   './markdown/plain-text.ts': plainText,
   './confirm.tsx': confirm,
-  './dom.ts': dom,
   './failures/in-place.ts': inPlace,
+  './failures/show-error.ts': showError,
+  './parts/copy.tsx': copy,
   './parts/dialog.tsx': dialog,
+  './dom.ts': dom,
   './parts/icon.tsx': icon,
   './parts/time.tsx': time,
+  './parts/with-code.tsx': withCode,
+  './requests.ts': requests,
   './person/shown-theme.ts': shownTheme,
   './texts.ts': texts,
 });

@@ -1,7 +1,8 @@
 /** What answers in a chat: the profile, the plan mode and the model, chosen for the chat itself, also before it has begun. */
-import { signal } from '@preact/signals';
+import { type ReadonlySignal, signal } from '@preact/signals';
 import type { WireChoices, WireSessionModel } from '../../wire.ts';
-import { type Api, ApiError, type Beginning, type SessionSettings } from '../api.ts';
+import { api, ApiError, type Beginning, type SessionSettings } from '../api.ts';
+import { showError } from '../failures/show-error.ts';
 import { NewestAnswer } from '../newest.ts';
 import { say } from '../texts.ts';
 
@@ -29,36 +30,36 @@ function modelLabel(
   return answering === model ? name : say('page.model.replaced', { name, other: answering });
 }
 
-/** The choices of the open session. */
+/** Recordings are transcribed. */
+export const mayDictate = signal(false);
+/** What can be chosen, with the profile that it is for. */
+let listed: { profile: string; choices: WireChoices } | undefined;
+
+/** What can be chosen in a chat with this profile; read again for another one, and after no model server answered. */
+async function choicesFor(profile: string): Promise<WireChoices> {
+  if (listed?.profile !== profile || listed.choices.model === null)
+    listed = { profile, choices: await api.choices(profile) };
+  return listed.choices;
+}
+
+/** The choices of one session. */
 export class ChatChoices {
-  readonly #api: Api;
-  readonly #showError: (error: unknown) => void;
+  readonly #key: string;
   /** Undefined until they are loaded. */
   readonly shown = signal<ShownChoices | undefined>(undefined);
   /** How full the context was at the last answer; undefined while that is not known. */
   readonly contextUse = signal<WireSessionModel['contextUse'] | undefined>(undefined);
-  /** Recordings are transcribed. */
-  readonly mayDictate = signal(false);
   /** A turn runs: the mode cannot change. */
-  readonly running = signal(false);
-  #key = '';
+  readonly isRunning: ReadonlySignal<boolean>;
   readonly #newest = new NewestAnswer();
   /** What was chosen for a chat that has not begun; undefined once it has. */
   #beginning: Beginning | undefined;
-  /** What can be chosen, with the profile that it is for. */
-  #known: { profile: string; choices: WireChoices } | undefined;
 
-  constructor(api: Api, showError: (error: unknown) => void) {
-    this.#api = api;
-    this.#showError = showError;
-  }
-
-  /** Switches to another chat, whose session is not loaded yet; `fresh` = it has not begun. */
-  open(key: string, fresh: boolean): void {
+  /** The session is loaded later; `fresh` = it has not begun. */
+  constructor(key: string, fresh: boolean, isRunning: ReadonlySignal<boolean>) {
     this.#key = key;
+    this.isRunning = isRunning;
     this.#beginning = fresh ? {} : undefined;
-    this.shown.value = undefined;
-    this.contextUse.value = undefined;
     if (fresh) void this.refresh();
   }
 
@@ -74,32 +75,30 @@ export class ChatChoices {
 
   /** Loads what can be chosen, and the session; for one that does not exist yet, what was chosen for it. */
   async refresh(): Promise<void> {
-    const key = this.#key;
     const mayShow = this.#newest.begin();
     try {
-      const session = this.#beginning === undefined ? await this.#sessionOf(key) : undefined;
+      const session = this.#beginning === undefined ? await this.#session() : undefined;
       const { profileId = 'default', model = null } = session ?? this.#beginning ?? {};
       const [choices, sessionModel] = await Promise.all([
-        this.#choicesFor(profileId),
-        session === undefined ? undefined : this.#modelOf(key),
+        choicesFor(profileId),
+        session === undefined ? undefined : this.#model(),
       ]);
-      if (key !== this.#key || !mayShow()) return;
-      this.mayDictate.value = choices.transcription;
+      if (!mayShow()) return;
+      mayDictate.value = choices.transcription;
       this.contextUse.value = sessionModel?.contextUse;
       const mode = session?.mode ?? this.#beginning?.mode ?? choices.mode;
       this.shown.value = shownChoices(choices, { profile: profileId, mode, model, sessionModel });
     } catch (error) {
-      this.#showError(error);
+      showError(error);
     }
   }
 
   /** Asks again who answers if no model server did, and how full the context is. Never rejects. */
   async refreshModel(): Promise<void> {
-    const key = this.#key;
-    if (this.#known?.choices.model === null) return await this.refresh();
+    if (listed?.choices.model === null) return await this.refresh();
     // It only refreshes a figure: where that fails, the old one stays until the next turn.
-    const model = await this.#modelOf(key).catch(() => undefined);
-    if (key === this.#key && model !== undefined) this.contextUse.value = model.contextUse;
+    const model = await this.#model().catch(() => undefined);
+    if (model !== undefined) this.contextUse.value = model.contextUse;
   }
 
   /** Changes the session, or what the chat begins with; `model` null = the model of the profile. */
@@ -116,38 +115,31 @@ export class ChatChoices {
         const { model: before, ...rest } = { ...this.#beginning, ...change };
         const nextModel = model === undefined ? before : model;
         this.#beginning = { ...rest, ...(nextModel && { model: nextModel }) };
-      } else await this.#api.changeSession(this.#key, { ...change, ...(model !== undefined && { model }) });
+      } else await api.changeSession(this.#key, { ...change, ...(model !== undefined && { model }) });
     } catch (error) {
-      this.#showError(error);
+      showError(error);
     }
     await this.refresh();
   }
 
-  async #sessionOf(key: string): Promise<SessionSettings | undefined> {
+  async #session(): Promise<SessionSettings | undefined> {
     try {
-      return await this.#api.session(key);
+      return await api.session(this.#key);
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error;
-      if (key === this.#key) this.#beginning = {};
+      this.#beginning = {};
       return undefined;
     }
   }
 
   /** Who answers in a chat; undefined while no model server does. */
-  async #modelOf(key: string): Promise<WireSessionModel | undefined> {
+  async #model(): Promise<WireSessionModel | undefined> {
     try {
-      return await this.#api.conversations.model(key);
+      return await api.model(this.#key);
     } catch (error) {
       if (error instanceof ApiError && error.status >= 500) return undefined;
       throw error;
     }
-  }
-
-  /** What can be chosen in a chat with this profile; read again for another one, and after no model server answered. */
-  async #choicesFor(profile: string): Promise<WireChoices> {
-    if (this.#known?.profile !== profile || this.#known.choices.model === null)
-      this.#known = { profile, choices: await this.#api.conversations.choices(profile) };
-    return this.#known.choices;
   }
 }
 

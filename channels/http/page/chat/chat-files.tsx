@@ -1,7 +1,7 @@
 /** The whole chat as a file, and the files of its folder. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { Api } from '../api.ts';
+import { api } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { Time } from '../parts/time.tsx';
@@ -19,24 +19,24 @@ interface ListedFile {
 const NAME_LENGTH = 80;
 
 /** Saves the chat as Markdown or JSON under its title. Rejects with `ApiError`. */
-export async function exportChat(api: Api, key: string, title: string, format: 'md' | 'json'): Promise<void> {
+export async function exportChat(key: string, title: string, format: 'md' | 'json'): Promise<void> {
   const name =
     title
       .replaceAll(/[^\p{L}\p{N}._-]+/gu, ' ')
       .trim()
       .slice(0, NAME_LENGTH) || 'chat';
-  saveAs(await api.conversations.export(key, format), `${name}.${format}`);
+  saveAs(await api.export(key, format), `${name}.${format}`);
 }
 
 /** Opens the list of the chat's files. */
-export function showChatFiles(api: Api, key: string): void {
+export function showChatFiles(key: string): void {
   const listed = signal<{ files: ListedFile[]; more: boolean } | undefined>(undefined);
   const problem = signal('');
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     problem.value = '';
     await work().catch((error: unknown) => (problem.value = messageOf(error)));
   };
-  void attempt(async () => void (listed.value = await api.conversations.files(key)));
+  void attempt(async () => void (listed.value = await api.files(key)));
   const save = ({ file, name }: ListedFile): void =>
     void attempt(async () => saveAs(await api.file(key, file), name));
   showDialog((close) => (

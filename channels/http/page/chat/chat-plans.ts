@@ -3,8 +3,8 @@
  */
 import { signal } from '@preact/signals';
 import type { Plan } from '../../../../src/protocol/agent/plan.ts';
-import type { Approval, Api } from '../api.ts';
-import { showError } from '../failures/show-error.ts';
+import { api, type Approval } from '../api.ts';
+import { run } from '../failures/show-error.ts';
 import { toast } from '../parts/toast.tsx';
 import { say } from '../texts.ts';
 import { type Turn, withEditedPlan, withPlan } from './turn/turn.ts';
@@ -28,7 +28,6 @@ interface PlanTurns {
 
 /** The plans of one chat. */
 export class ChatPlans {
-  #api;
   #key;
   #turns;
   /** Approvals that plans wait for, by the plan's id. */
@@ -36,8 +35,7 @@ export class ChatPlans {
   /** What the panels of plans work with. */
   host: PlanHost;
 
-  constructor(api: Api, key: string, turns: PlanTurns) {
-    this.#api = api;
+  constructor(key: string, turns: PlanTurns) {
     this.#key = key;
     this.#turns = turns;
     this.host = {
@@ -53,10 +51,9 @@ export class ChatPlans {
   }
 
   async #discard({ id, goal }: Plan) {
-    await this.#api.actOnPlan(id, 'stop', undefined);
-    toast(say('page.plan.discarded', { goal: goal.slice(0, MAX_GOAL) }), {
-      undo: () => void this.#api.restorePlan(id).catch(showError),
-    });
+    await api.actOnPlan(id, 'stop', undefined);
+    const undo = (): void => run(api.restorePlan(id));
+    toast(say('page.plan.discarded', { goal: goal.slice(0, MAX_GOAL) }), { undo });
   }
 
   /** Shows a plan as a change of this page left it; the event of a later change may have come before the answer. */
@@ -71,7 +68,7 @@ export class ChatPlans {
     const eventCount = () => all().reduce((sum, { planEvents }) => sum + planEvents, 0);
     for (let reads = 1; ; reads += 1) {
       const before = eventCount();
-      const { plan, turnId } = await this.#api.plan(this.#key);
+      const { plan, turnId } = await api.plan(this.#key);
       if (plan === null || turnId === null || abortSignal.aborted) return;
       // Events that came while it was read may be newer than what was read: if they keep coming, they win.
       if (eventCount() !== before) {

@@ -1,7 +1,7 @@
 /** One session's conversation: its stored messages and its live turns, as the page shows them, from opening to `close`. */
 import { batch, type Signal, signal } from '@preact/signals';
 import type { AgentEvent } from '../../../../src/protocol/event.ts';
-import type { Api, Approval, Message, Reset, TurnWork } from '../api.ts';
+import { api, type Approval, type Message, type Reset, type TurnWork } from '../api.ts';
 import { type CommandAnswer, CommandAnswers } from '../commands/command-answers.ts';
 import { plainText } from '../markdown/plain-text.ts';
 import { say } from '../texts.ts';
@@ -40,14 +40,8 @@ const MAY_HAVE_FORMULA = /\$|\\[([]|```math/;
 /** A turn in its place, or the line where `/new` began a new conversation. */
 export type Item = Placed & ({ turn: Signal<Turn> } | { resetAt: string });
 
-/** What changes the conversation at a person's wish, and the view of it. */
-interface ConversationHost {
-  act: (act: Exclude<TurnAct, { do: 'trace' }>) => Promise<boolean>;
-}
-
 /** The conversation of one session. */
 export class Conversation {
-  readonly #api: Api;
   readonly key: string;
   /** What is shown, in order. */
   readonly groups = signal<readonly Group<Item>[]>([]);
@@ -65,7 +59,7 @@ export class Conversation {
   readonly #deltas = new DeltaQueue((event) => this.#reduce(event));
   readonly #plans: ChatPlans;
   readonly #commands: CommandAnswers;
-  readonly #end: EndOfList;
+  readonly end: EndOfList;
   readonly #ended = new AbortController();
   /** What the turns work with. */
   readonly host: TurnHost;
@@ -74,24 +68,23 @@ export class Conversation {
   /** The load of earlier messages that is under way. */
   #loading: Promise<void> | undefined;
 
-  constructor(api: Api, key: string, { act }: ConversationHost) {
-    this.#api = api;
+  /** @param act does what a person wishes of a turn */
+  constructor(key: string, act: (act: Exclude<TurnAct, { do: 'trace' }>) => Promise<boolean>) {
     this.key = key;
     const { signal: abortSignal } = this.#ended;
-    this.#plans = new ChatPlans(api, key, {
+    this.#plans = new ChatPlans(key, {
       all: () => [...this.#turns.values()].map((turn) => turn.peek()),
       known: (turnId) => this.#turn(turnId)?.peek(),
       change: (turnId, update) => this.#change(turnId, update),
       signal: abortSignal,
     });
     this.host = {
-      files: new ChatFiles(api, key),
+      files: new ChatFiles(key),
       plans: this.#plans.host,
       act: async (one) => (one.do === 'trace' ? await this.#showTrace(one.turnId) : await act(one)),
     };
-    this.#end = new EndOfList(abortSignal, () => this.hasEarlier.value && void this.loadEarlier());
+    this.end = new EndOfList(() => this.hasEarlier.value && void this.loadEarlier());
     this.#commands = new CommandAnswers(key, abortSignal, (answer) => this.#showCommand(answer));
-    this.#end.look();
   }
 
   /** True while a turn of this session runs, by the events so far. */
@@ -116,7 +109,7 @@ export class Conversation {
 
   async #showTrace(turnId: string): Promise<true> {
     const { showTrace } = await import('./turn/trace.tsx');
-    showTrace((include) => this.#api.conversations.trace(turnId, include));
+    showTrace((include) => api.trace(turnId, include));
     return true;
   }
 
@@ -143,8 +136,8 @@ export class Conversation {
     const page = { limit: PAGE_SIZE };
     const isWhole = hasGaps || [...this.#turns.values()].some((turn) => missesWork(turn.peek()));
     const read = isWhole
-      ? await this.#api.messagesWithWork(this.key, page)
-      : { steps: [], ...(await this.#api.messages(this.key, page)) };
+      ? await api.messagesWithWork(this.key, page)
+      : { steps: [], ...(await api.messages(this.key, page)) };
     if (this.#ended.signal.aborted) return;
     this.#addMessages(read);
     if (read.messages.some(({ isPlan }) => isPlan)) await this.#plans.load(false);
@@ -152,7 +145,7 @@ export class Conversation {
 
   /** Loads everything from a message to the end, and goes to the message, which is marked. Rejects with `ApiError`. */
   async show(seq: number): Promise<void> {
-    this.#end.leave();
+    this.end.leave();
     if (this.#oldest === Infinity) await this.refresh(true);
     for (let pages = 0; seq < this.#oldest && pages < MAX_PAGES_TO_FOUND; pages += 1) {
       const before = this.#oldest;
@@ -160,7 +153,7 @@ export class Conversation {
       if (this.#ended.signal.aborted || this.#oldest === before) break;
     }
     const key = this.#keys.get(this.#turnIds.get(seq) ?? '');
-    if (key !== undefined && !this.#ended.signal.aborted) this.#end.goTo(`[data-key="${key}"]`);
+    if (key !== undefined && !this.#ended.signal.aborted) this.end.goTo(`[data-key="${key}"]`);
   }
 
   /** Loads the messages before the oldest one shown; the view does not move. Rejects with `ApiError`. */
@@ -171,10 +164,10 @@ export class Conversation {
   }
 
   async #loadBefore(before: number, limit: number): Promise<void> {
-    const read = await this.#api.messagesWithWork(this.key, { limit, before });
+    const read = await api.messagesWithWork(this.key, { limit, before });
     if (this.#ended.signal.aborted) return;
     if (read.messages.length === 0) this.#oldest = 1;
-    this.#end.keepPlace(() => this.#addMessages(read));
+    this.end.keepPlace(() => this.#addMessages(read));
   }
 
   /** Applies an event of the session. */
@@ -210,13 +203,13 @@ export class Conversation {
   sending(content: string, attachments: readonly ShownFile[]) {
     const question = { seq: Infinity, content, attachments };
     const key = this.#add({ ...newTurn(), question, sending: 'sending' });
-    this.#end.go();
+    this.end.go();
     // The line of a "/new" may arrive before the answer to it.
     const lines = this.#items().filter((item) => 'resetAt' in item);
     return {
       accepted: (receipt: { turnId: string; seq: number }) => {
         this.#accept(key, receipt, question);
-        this.#end.go();
+        this.end.go();
       },
       handled: (reply: string | null) => {
         const seqs = [...this.#shown(), ...lines].map(({ seq }) => seq).filter((seq) => seq !== Infinity);

@@ -1,7 +1,7 @@
 /** Files of stored messages: pictures in place, sound with its controls, everything else as a download. */
 import { type JSX, render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Api, StoredFile } from '../api.ts';
+import { api, type StoredFile } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { showDialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -18,18 +18,16 @@ const MAX_DRAWN_BYTES = 20_000_000;
 
 /** The files of one session; each is fetched once for all places that show it. */
 export class ChatFiles {
-  readonly #api: Api;
   readonly #key: string;
   readonly #urls = new Map<string, Promise<string>>();
 
-  constructor(api: Api, key: string) {
-    this.#api = api;
+  constructor(key: string) {
     this.#key = key;
   }
 
   /** Its bytes. Rejects with `ApiError`. */
   read({ file }: ShownFile): Promise<Blob> {
-    return this.#api.file(this.#key, file);
+    return api.file(this.#key, file);
   }
 
   /** The address at which the page has it. Rejects with `ApiError`. */

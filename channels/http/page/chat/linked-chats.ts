@@ -1,12 +1,12 @@
 /** The chats that share the open conversation. */
 import { computed, signal } from '@preact/signals';
 import type { LinkCommand } from '../../../../src/protocol/sessions/surfaces.ts';
-import { type Api, ApiError } from '../api.ts';
+import { api, ApiError } from '../api.ts';
 import { channelOf } from '../chats/chat-names.ts';
 import { confirmDelete } from '../confirm.tsx';
 import { messageOf } from '../failures/in-place.ts';
+import { showError } from '../failures/show-error.ts';
 import { NewestAnswer } from '../newest.ts';
-import { pathOf } from '../requests.ts';
 import { say } from '../texts.ts';
 
 /** A chat on any network. */
@@ -28,17 +28,11 @@ export function placeOf({ address, place, name }: LinkedChat): string {
 type AskedChat = LinkedChat & { id: string };
 export type ListedChat = LinkedChat & { linkedAt: string };
 
-interface LinkedHost {
-  showError: (error: unknown) => void;
-  /** The session exists now, and has events. */
-  made: () => void;
-}
-
 /** What the open chat shares its conversation with. */
 export class LinkedChats {
-  readonly #api: Api;
-  readonly #host: LinkedHost;
-  readonly key = signal('');
+  readonly key: string;
+  readonly #path: string;
+  readonly #made: () => void;
   /** The other chats that share the conversation. */
   readonly others = signal<readonly ListedChat[]>([]);
   /** The chat that would like to. */
@@ -55,18 +49,16 @@ export class LinkedChats {
   #closeDialog: () => void = () => undefined;
   readonly #newest = new NewestAnswer();
 
-  constructor(api: Api, host: LinkedHost) {
-    this.#api = api;
-    this.#host = host;
+  /** @param made called when the session exists now, and has events */
+  constructor(key: string, made: () => void) {
+    this.key = key;
+    this.#path = `/v1/sessions/${encodeURIComponent(key)}`;
+    this.#made = made;
   }
 
-  /** Switches to another chat. */
-  open(key: string): void {
+  /** Another chat is opened. */
+  close(): void {
     this.#closeDialog();
-    this.key.value = key;
-    this.given.value = undefined;
-    this.others.value = [];
-    this.asks.value = null;
   }
 
   /** Its dialog is open; `close` closes it. */
@@ -82,15 +74,14 @@ export class LinkedChats {
 
   /** Reloads what is linked; a chat that does not exist yet shares nothing. */
   async refresh(): Promise<void> {
-    const key = this.key.value;
     const mayShow = this.#newest.begin();
     try {
-      const { surfaces, asks } = await this.#api.ask<{ surfaces: ListedChat[]; asks: AskedChat | null }>(
+      const { surfaces, asks } = await api.ask<{ surfaces: ListedChat[]; asks: AskedChat | null }>(
         'GET',
-        `${pathOf(key)}/surfaces`,
+        `${this.#path}/surfaces`,
       );
-      if (key !== this.key.value || !mayShow()) return;
-      const others = surfaces.filter(({ address }) => address !== key);
+      if (!mayShow()) return;
+      const others = surfaces.filter(({ address }) => address !== this.key);
       // The note about the agreement is obsolete once the chat is in the list.
       if (others.length > this.others.value.length) this.note.value = '';
       this.others.value = others;
@@ -98,7 +89,7 @@ export class LinkedChats {
       // The code that was given is used up once someone has entered it.
       if (asks !== null) this.given.value = undefined;
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 404)) this.#host.showError(error);
+      if (!(error instanceof ApiError && error.status === 404)) showError(error);
     }
   }
 
@@ -106,17 +97,15 @@ export class LinkedChats {
     const where = placeOf(chat);
     if (!(await confirmDelete(say('page.linked.separate_ask', { where }), say('page.linked.separate'))))
       return;
-    await this.#act(() =>
-      this.#api.ask('DELETE', `${pathOf(this.key.value)}/surfaces/${encodeURIComponent(chat.address)}`),
-    );
+    await this.#act(() => api.ask('DELETE', `${this.#path}/surfaces/${encodeURIComponent(chat.address)}`));
   }
 
   async answer(asks: AskedChat, agree: boolean): Promise<void> {
     await this.#act(async () => {
-      const { state } = await this.#api.ask<{ state: 'joined' | 'waiting' | 'declined' }>(
+      const { state } = await api.ask<{ state: 'joined' | 'waiting' | 'declined' }>(
         'POST',
         `/v1/links/${encodeURIComponent(asks.id)}`,
-        { session: this.key.value, agree },
+        { session: this.key, agree },
       );
       this.note.value =
         state === 'joined'
@@ -129,17 +118,14 @@ export class LinkedChats {
 
   async give(): Promise<void> {
     await this.#act(async () => {
-      const { commands } = await this.#api.ask<{ commands: LinkCommand[] }>(
-        'POST',
-        `${pathOf(this.key.value)}/links`,
-      );
+      const { commands } = await api.ask<{ commands: LinkCommand[] }>('POST', `${this.#path}/links`);
       this.given.value = commands;
     });
   }
 
   /** Enters the code of another chat; false when it was not accepted. */
   enter(code: string): Promise<boolean> {
-    return this.#act(() => this.#api.ask('POST', `${pathOf(this.key.value)}/link`, { code }));
+    return this.#act(() => api.ask('POST', `${this.#path}/link`, { code }));
   }
 
   /** Does the work, and shows the outcome. */
@@ -152,7 +138,7 @@ export class LinkedChats {
         return false;
       },
     );
-    if (hasWorked) this.#host.made();
+    if (hasWorked) this.#made();
     await this.refresh();
     return hasWorked;
   }

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { LinkCommand } from '../../../../src/protocol/sessions/surfaces.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { Time } from '../parts/time.tsx';
+import { WithCode } from '../parts/with-code.tsx';
 import { dayAndClock, say, sayParts } from '../texts.ts';
 import { type LinkedChats, placeOf } from './linked-chats.ts';
 import { LinkQuestion } from './linked-question.tsx';
@@ -36,7 +37,7 @@ function LinkedDialog({ linked, close }: { linked: LinkedChats; close: () => voi
         ))}
       </ul>
       <LinkQuestion id="linked-asks" linked={linked} />
-      {linked.key.value.startsWith('http:') && <Codes linked={linked} />}
+      {linked.key.startsWith('http:') && <Codes linked={linked} />}
       <p id="linked-note" role="status">
         {linked.note}
       </p>
@@ -47,14 +48,15 @@ function LinkedDialog({ linked, close }: { linked: LinkedChats; close: () => voi
 /** Only a chat of the page can give and take codes here. */
 function Codes({ linked }: { linked: LinkedChats }): JSX.Element {
   const given = linked.given.value;
-  const how = say('page.linked.how').split('`');
   const enter = async (form: HTMLFormElement): Promise<void> => {
     const field = form.elements.namedItem('code');
     if (field instanceof HTMLInputElement && (await linked.enter(field.value))) form.reset();
   };
   return (
     <>
-      <p class="quiet">{how.map((part, nth) => (nth % 2 === 0 ? part : <code>{part}</code>))}</p>
+      <p class="quiet">
+        <WithCode text={say('page.linked.how')} />
+      </p>
       <p class="linked-form">
         <button id="give-code" type="button" onClick={() => void linked.give()}>
           {say('page.linked.give')}

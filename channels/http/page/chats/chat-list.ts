@@ -1,8 +1,10 @@
 /** The chats of the sidebar: those that were loaded, which is open, which are selected, and what is done with them. */
-import { computed, signal } from '@preact/signals';
-import type { Api, Session, SessionChange } from '../api.ts';
+import { computed, effect, signal, untracked } from '@preact/signals';
+import { api, type Session, type SessionChange } from '../api.ts';
 import { askText, confirmDelete } from '../confirm.tsx';
-import { NewestAnswer } from '../newest.ts';
+import { run } from '../failures/show-error.ts';
+import { openNewChat, route } from '../navigation.ts';
+import { NewestAnswer, soon } from '../newest.ts';
 import { toast } from '../parts/toast.tsx';
 import { say } from '../texts.ts';
 import { nameOf } from './chat-names.ts';
@@ -15,21 +17,14 @@ const MAX_DELETED = 100;
 /** Events of many chats at once are one reload. */
 const RELOAD_AFTER_MS = 250;
 
-interface ChatListHost {
-  /** Shows a chat, at the message with this number if there is one. */
-  open: (key: string, seq?: number) => void;
-  deleted: (keys: readonly string[]) => void;
-  showError: (error: unknown) => void;
-  /** The list has other chats now, or other names. */
-  loaded: () => void;
-}
-
 /** The list of chats. */
 export class ChatList {
-  readonly #api: Api;
-  readonly host: ChatListHost;
   readonly sessions = signal<readonly Session[] | undefined>(undefined);
-  readonly current = signal('');
+  /** The key of the open chat; empty in the settings. */
+  readonly current = computed(() => {
+    const shown = route.value;
+    return shown !== undefined && 'key' in shown ? shown.key : '';
+  });
   readonly archived = signal(false);
   readonly hasMore = signal(false);
   /** Keys that are selected; undefined = no one is selecting. */
@@ -40,48 +35,31 @@ export class ChatList {
   /** Names of chats whose first message is not in the list yet. */
   readonly #fresh = signal<ReadonlyMap<string, string>>(new Map());
   #limit = CHATS_PER_PAGE;
-  /** It is loaded again soon. */
-  #isDue = false;
   readonly #newest = new NewestAnswer();
+  /** Reloads the list soon: something happened in a chat. */
+  readonly refreshSoon = soon(() => run(this.refresh()), RELOAD_AFTER_MS);
 
-  constructor(api: Api, host: ChatListHost) {
-    this.#api = api;
-    this.host = host;
+  constructor() {
+    effect(() => {
+      if (this.current.value !== '') run(untracked(() => this.#markRead()));
+    });
   }
 
   /** Reloads the list in as many requests as it takes; `firstPage` if that was just read. Rejects with `ApiError`. */
   async refresh(firstPage?: Session[]): Promise<void> {
     const archived = this.archived.peek();
     const mayShow = this.#newest.begin();
-    const first =
-      firstPage ?? (await this.#api.sessions({ limit: Math.min(this.#limit, MAX_LISTED), archived }));
+    const first = firstPage ?? (await api.sessions({ limit: Math.min(this.#limit, MAX_LISTED), archived }));
     const sessions = [...first];
     for (let page = first; page.length >= MAX_LISTED && sessions.length < this.#limit;) {
-      page = await this.#api.sessions({ limit: MAX_LISTED, archived, before: page.at(-1)?.updatedAt });
+      page = await api.sessions({ limit: MAX_LISTED, archived, before: page.at(-1)?.updatedAt });
       sessions.push(...page);
     }
     if (!mayShow()) return;
     this.hasMore.value = sessions.length >= this.#limit;
     this.sessions.value = sessions;
     this.now.value = Date.now();
-    this.host.loaded();
     await this.#markRead();
-  }
-
-  /** Reloads the list soon: something happened in a chat. */
-  refreshSoon(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    setTimeout(() => {
-      this.#isDue = false;
-      this.run(this.refresh());
-    }, RELOAD_AFTER_MS);
-  }
-
-  /** Marks a chat as the open one. */
-  open(key: string): void {
-    this.current.value = key;
-    this.run(this.#markRead());
   }
 
   /** The name of a chat; for one that the list does not know, the end of its key. */
@@ -109,12 +87,12 @@ export class ChatList {
     this.archived.value = archived;
     this.selected.value = undefined;
     this.#limit = CHATS_PER_PAGE;
-    this.run(this.refresh());
+    run(this.refresh());
   }
 
   showMore(): void {
     this.#limit += CHATS_PER_PAGE;
-    this.run(this.refresh());
+    run(this.refresh());
   }
 
   /** Selects a chat, or no longer. */
@@ -129,7 +107,7 @@ export class ChatList {
     await this.change(keys, { archived, pinned: false });
     const done = archived ? 'page.chats.archived_now' : 'page.chats.unarchived_now';
     toast(say(done, { count: keys.length }), {
-      undo: () => this.run(this.change(keys, { archived: !archived })),
+      undo: () => run(this.change(keys, { archived: !archived })),
     });
   }
 
@@ -139,7 +117,7 @@ export class ChatList {
   }
 
   async change(keys: Iterable<string>, change: SessionChange): Promise<void> {
-    for (const key of keys) await this.#api.changeSession(key, change);
+    for (const key of keys) await api.changeSession(key, change);
     this.selected.value = undefined;
     await this.refresh();
   }
@@ -153,16 +131,11 @@ export class ChatList {
         : say('page.chats.delete', { count: keys.length });
     if (!(await confirmDelete(question))) return;
     for (let from = 0; from < keys.length; from += MAX_DELETED) {
-      const { deleted } = await this.#api.deleteSessions(keys.slice(from, from + MAX_DELETED));
-      this.host.deleted(deleted);
+      const { deleted } = await api.deleteSessions(keys.slice(from, from + MAX_DELETED));
+      if (deleted.includes(this.current.peek())) openNewChat();
     }
     this.selected.value = undefined;
     await this.refresh();
-  }
-
-  /** Shows the error of work that nothing waits for. */
-  run(work: Promise<unknown>): void {
-    work.catch((error: unknown) => this.host.showError(error));
   }
 
   #find(key: string): Session | undefined {
@@ -175,6 +148,6 @@ export class ChatList {
     if (session === undefined || session.unread === 0 || document.hidden) return;
     const read = { ...session, readSeq: session.messageCount, unread: 0 };
     this.sessions.value = this.sessions.peek()?.map((one) => (one === session ? read : one));
-    await this.#api.changeSession(session.key, { readSeq: read.readSeq });
+    await api.changeSession(session.key, { readSeq: read.readSeq });
   }
 }

@@ -1,8 +1,10 @@
 /** The list of schedules in the sidebar: when each runs, and a button to remove it. Absent while there are none. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { Api, Schedule } from '../api.ts';
+import { api, type Schedule } from '../api.ts';
 import { confirmDelete } from '../confirm.tsx';
+import { run } from '../failures/show-error.ts';
+import { openChat } from '../navigation.ts';
 import { NewestAnswer } from '../newest.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Time } from '../parts/time.tsx';
@@ -12,37 +14,26 @@ const MINUTE_MS = 60_000;
 
 /** The schedules of all chats that this token sees. */
 export class ScheduleList {
-  readonly #api: Api;
   readonly rows = signal<readonly Schedule[]>([]);
   readonly #newest = new NewestAnswer();
-
-  constructor(api: Api) {
-    this.#api = api;
-  }
 
   /** Reloads the list. Rejects with `ApiError`. */
   async refresh(): Promise<void> {
     const mayShow = this.#newest.begin();
-    const schedules = await this.#api.schedules();
+    const schedules = await api.schedules();
     if (mayShow()) this.rows.value = schedules;
   }
 
   /** Removes a schedule after a question. */
   async remove({ id, task }: Schedule): Promise<void> {
     if (!(await confirmDelete(say('page.schedules.delete_ask', { task })))) return;
-    await this.#api.removeSchedule(id);
+    await api.removeSchedule(id);
     await this.refresh();
   }
 }
 
-interface SchedulesProps {
-  schedules: ScheduleList;
-  open: (key: string) => void;
-  showError: (error: unknown) => void;
-}
-
 /** The folded list. */
-export function Schedules({ schedules, open, showError }: SchedulesProps): JSX.Element | null {
+export function Schedules({ schedules }: { schedules: ScheduleList }): JSX.Element | null {
   const rows = schedules.rows.value;
   if (rows.length === 0) return null;
   return (
@@ -58,7 +49,7 @@ export function Schedules({ schedules, open, showError }: SchedulesProps): JSX.E
               type="button"
               class="session"
               title={schedule.task}
-              onClick={() => open(schedule.session)}
+              onClick={() => openChat(schedule.session)}
             >
               <span class="session-title" dir="auto">
                 {schedule.task}
@@ -76,7 +67,7 @@ export function Schedules({ schedules, open, showError }: SchedulesProps): JSX.E
               type="button"
               class="icon-button delete"
               aria-label={say('page.schedules.delete', { task: schedule.task })}
-              onClick={() => void schedules.remove(schedule).catch(showError)}
+              onClick={() => run(schedules.remove(schedule))}
             >
               <Icon name="trash" />
             </button>

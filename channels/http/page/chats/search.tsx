@@ -1,8 +1,10 @@
 /** The search over chats: by words of titles and messages, as the user types. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { Api, FoundSession } from '../api.ts';
+import { api, type FoundSession } from '../api.ts';
+import { showError } from '../failures/show-error.ts';
 import { plainText } from '../markdown/plain-text.ts';
+import { openChat } from '../navigation.ts';
 import { Time } from '../parts/time.tsx';
 import { say } from '../texts.ts';
 import { channelOf, nameOf } from './chat-names.ts';
@@ -10,25 +12,13 @@ import { channelOf, nameOf } from './chat-names.ts';
 const WAIT_MS = 200;
 const MAX_FOUND = 30;
 
-interface SearchHost {
-  open: (key: string, seq?: number) => void;
-  showError: (error: unknown) => void;
-}
-
 /** What is searched for, and what was found. */
 export class ChatSearch {
-  readonly host: SearchHost;
   readonly text = signal('');
   readonly answer = signal<{ text: string; found: FoundSession[]; more: boolean } | undefined>(undefined);
-  readonly #api: Api;
   /** Number of the newest search: the answer to an older one may arrive later. */
   #searches = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(api: Api, host: SearchHost) {
-    this.#api = api;
-    this.host = host;
-  }
 
   /** Searches once the user pauses; an empty text ends the search at once. */
   search(text: string): void {
@@ -41,10 +31,10 @@ export class ChatSearch {
 
   async #ask(text: string, nth: number): Promise<void> {
     try {
-      const answer = await this.#api.search(text, MAX_FOUND);
+      const answer = await api.search(text, MAX_FOUND);
       if (nth === this.#searches) this.answer.value = { text, ...answer };
     } catch (error) {
-      this.host.showError(error);
+      showError(error);
     }
   }
 }
@@ -86,7 +76,7 @@ export function SearchResults({ search }: { search: ChatSearch }): JSX.Element {
             {summaryOf(answer.found.length, answer.more)}
           </p>
           {answer.found.map((found) => (
-            <Found key={found.key} found={found} words={answer.text} open={search.host.open} />
+            <Found key={found.key} found={found} words={answer.text} />
           ))}
         </>
       )}
@@ -97,14 +87,12 @@ export function SearchResults({ search }: { search: ChatSearch }): JSX.Element {
 function Found({
   found: { key, title, match, updatedAt },
   words,
-  open,
 }: {
   found: FoundSession;
   words: string;
-  open: SearchHost['open'];
 }): JSX.Element {
   return (
-    <button type="button" class="session found" onClick={() => open(key, match?.seq)}>
+    <button type="button" class="session found" onClick={() => openChat(key, { seq: match?.seq })}>
       <span class="session-title" dir="auto">
         <Marked text={nameOf({ key, title, preview: '' })} words={words} />
       </span>

@@ -1,6 +1,8 @@
 /** The list of chats: pinned ones first, what runs or waits, and several at once. */
 import type { JSX } from 'preact';
 import type { Session } from '../api.ts';
+import { run } from '../failures/show-error.ts';
+import { openChat } from '../navigation.ts';
 import { Menu, MenuItem } from '../parts/menu.tsx';
 import { Time } from '../parts/time.tsx';
 import { say, shortTime } from '../texts.ts';
@@ -53,7 +55,7 @@ function ChatRow({ list, session }: { list: ChatList; session: Session }): JSX.E
         class={`session${isUnread ? ' unread' : ''}`}
         aria-current={isCurrent ? 'true' : undefined}
         aria-pressed={selected?.has(key)}
-        onClick={() => (selected === undefined ? list.host.open(key) : list.toggle(key))}
+        onClick={() => (selected === undefined ? openChat(key) : list.toggle(key))}
       >
         <span class="session-title" dir="auto">
           {selected && (
@@ -96,15 +98,15 @@ function RowMenu({ list, session }: { list: ChatList; session: Session }): JSX.E
   );
   return (
     <Menu id={`row-${key}`} class="row-menu" icon="more" bare label={say('page.row.actions', { name })}>
-      {item('pencil', say('page.row.rename'), () => list.run(list.rename(key)))}
+      {item('pencil', say('page.row.rename'), () => run(list.rename(key)))}
       {item('pin', say(pinned ? 'page.row.unpin' : 'page.row.pin'), () =>
-        list.run(list.change([key], { pinned: !pinned })),
+        run(list.change([key], { pinned: !pinned })),
       )}
       {item('archive', say(archived ? 'page.row.unarchive' : 'page.row.archive'), () =>
-        list.run(list.archive([key], !archived)),
+        run(list.archive([key], !archived)),
       )}
       {item('check', say('page.chats.select'), () => list.toggle(key))}
-      {item('trash', say('page.delete'), () => list.run(list.delete([key])))}
+      {item('trash', say('page.delete'), () => run(list.delete([key])))}
     </Menu>
   );
 }
@@ -121,18 +123,14 @@ function Selection({ list }: { list: ChatList }): JSX.Element {
       hidden={list.selected.value === undefined}
     >
       <span>{say('page.chats.selected_many', { count: keys.length })}</span>
-      <button
-        type="button"
-        disabled={keys.length === 0}
-        onClick={() => list.run(list.archive(keys, !isArchived))}
-      >
+      <button type="button" disabled={keys.length === 0} onClick={() => run(list.archive(keys, !isArchived))}>
         {say(isArchived ? 'page.row.unarchive' : 'page.row.archive')}
       </button>
       <button
         type="button"
         class="danger"
         disabled={keys.length === 0}
-        onClick={() => list.run(list.delete(keys))}
+        onClick={() => run(list.delete(keys))}
       >
         {say('page.delete')}
       </button>

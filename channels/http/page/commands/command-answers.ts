@@ -2,7 +2,7 @@
  * Commands and what the gateway answered, by chat: they are not messages, so this browser keeps them, for all of its
  * tabs.
  */
-import { randomId } from '../dom.ts';
+import { randomId } from '../requests.ts';
 import { StoredList } from '../stored-list.ts';
 
 /** The oldest beyond these are forgotten. */

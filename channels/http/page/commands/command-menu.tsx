@@ -6,149 +6,146 @@
  * `aria-autocomplete`, `aria-haspopup` and `aria-controls` name the list, `aria-activedescendant` the command that Enter or Tab
  * takes. There is no `aria-expanded`, which a text box may not have: whether the list is open follows from the latter.
  */
-import { type JSX, render } from 'preact';
+import { computed, signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { CommandListing } from '../api.ts';
-import { byId } from '../dom.ts';
+import { showError } from '../failures/show-error.ts';
+import { say } from '../texts.ts';
+import { gatewayCommands } from './gateway-commands.ts';
 
-/** What the menu gets from the field around it. */
-interface MenuHost {
-  read: () => Promise<CommandListing[]>;
-  /** Called when the menu has changed the draft. */
-  changed: () => void;
-  showError: (error: unknown) => void;
-}
-
-/** The menu above the field. It changes the draft and sends nothing. */
+/** What is offered for a draft, and which of it is highlighted. It changes the draft and sends nothing. */
 export class CommandMenu {
-  readonly #draft: HTMLTextAreaElement;
-  readonly #host: MenuHost;
-  readonly #list = byId('command-menu', HTMLElement);
+  readonly offered = signal<readonly CommandListing[]>([]);
+  readonly highlighted = signal(0);
+  /** The id of the highlighted command; undefined while nothing is offered. */
+  readonly active = computed(() =>
+    this.offered.value.length === 0 ? undefined : `command-${this.highlighted.value}`,
+  );
+  readonly #write: (draft: string) => void;
   /** Read at the first `/`. */
-  #commands: CommandListing[] | undefined;
-  #isReading = false;
-  #offered: CommandListing[] = [];
-  #highlighted = 0;
+  #commands: readonly CommandListing[] | undefined;
+  #draft = '';
   /** The draft for which the list was closed. */
   #closedFor: string | undefined;
 
-  constructor(draft: HTMLTextAreaElement, host: MenuHost) {
-    this.#draft = draft;
-    this.#host = host;
-    // On pointerdown: a click would first take the focus from the field, which closes the menu.
-    this.#list.addEventListener('pointerdown', (event) => this.#pressed(event));
-    draft.addEventListener('blur', () => this.#close());
+  /** @param write changes the draft */
+  constructor(write: (draft: string) => void) {
+    this.#write = write;
   }
 
   /** Offers the commands that start with the draft. */
-  update(): void {
-    const [, prefix] = /^\/([a-z]*)$/i.exec(this.#draft.value) ?? [];
-    if (prefix === undefined || this.#draft.value === this.#closedFor) {
-      this.#close();
+  update(draft: string): void {
+    this.#draft = draft;
+    const [, prefix] = /^\/([a-z]*)$/i.exec(draft) ?? [];
+    if (prefix === undefined || draft === this.#closedFor) {
+      this.close();
       return;
     }
     this.#closedFor = undefined;
-    if (this.#commands === undefined) {
-      void this.#read();
-      return;
+    if (this.#commands === undefined) void this.#read();
+    else {
+      this.offered.value = this.#commands.filter(({ name }) => name.startsWith(prefix.toLowerCase()));
+      this.highlighted.value = 0;
     }
-    this.#offered = this.#commands.filter(({ name }) => name.startsWith(prefix.toLowerCase()));
-    this.#highlighted = 0;
-    this.#draw();
   }
 
   /** Reads the commands, then offers those that match what is in the field by then. */
   async #read(): Promise<void> {
-    if (this.#isReading) return;
-    this.#isReading = true;
     try {
-      this.#commands = await this.#host.read();
-      if (document.activeElement === this.#draft) this.update();
+      this.#commands = await gatewayCommands();
+      if (document.activeElement?.id === 'draft') this.update(this.#draft);
     } catch (error) {
-      this.#host.showError(error);
-    } finally {
-      this.#isReading = false;
+      showError(error);
     }
   }
 
   /** Handles a key of the field; true when the menu has used it. */
-  handleKey(event: KeyboardEvent): boolean {
-    if (this.#list.hidden) return false;
-    switch (event.key) {
+  handleKey(key: string): boolean {
+    const offered = this.offered.peek();
+    const at = this.highlighted.peek();
+    if (offered.length === 0) return false;
+    switch (key) {
       case 'ArrowDown':
-        this.#highlight(this.#highlighted + 1);
-        return true;
       case 'ArrowUp':
-        this.#highlight(this.#highlighted - 1);
+        this.highlighted.value = (at + (key === 'ArrowDown' ? 1 : -1) + offered.length) % offered.length;
         return true;
       case 'Escape':
-        this.#closedFor = this.#draft.value;
-        this.#close();
-        return true;
-      case 'Tab':
-        this.#insert(this.#highlighted);
+        this.#closedFor = this.#draft;
+        this.close();
         return true;
       case 'Enter':
         // A complete command is sent, an incomplete one is completed first.
-        if (this.#draft.value.toLowerCase() === `/${this.#offered[this.#highlighted]?.name}`) return false;
-        this.#insert(this.#highlighted);
+        if (this.#draft.toLowerCase() === `/${offered[at]?.name}`) return false;
+        this.insert(offered[at]);
+        return true;
+      case 'Tab':
+        this.insert(offered[at]);
         return true;
       default:
         return false;
     }
   }
 
-  #highlight(index: number): void {
-    this.#highlighted = (index + this.#offered.length) % this.#offered.length;
-    this.#draw();
-  }
-
-  #insert(index: number): void {
-    const command = this.#offered[index];
+  insert(command: CommandListing | undefined): void {
     if (command === undefined) return;
-    this.#draft.value = `/${command.name}${command.argument === undefined ? '' : ' '}`;
-    this.#closedFor = this.#draft.value;
-    this.#close();
-    this.#host.changed();
+    this.#closedFor = `/${command.name}${command.argument === undefined ? '' : ' '}`;
+    this.close();
+    this.#write(this.#closedFor);
   }
 
-  #pressed(event: PointerEvent): void {
-    event.preventDefault();
-    const row = event.target instanceof Element ? event.target.closest('[data-index]') : null;
-    if (row !== null) this.#insert(Number(row.getAttribute('data-index')));
-  }
-
-  #close(): void {
-    this.#offered = [];
-    this.#draw();
-  }
-
-  #draw(): void {
-    const open = this.#offered.length > 0;
-    this.#list.hidden = !open;
-    render(
-      this.#offered.map((command, index) => (
-        <Command key={command.name} command={command} index={index} selected={index === this.#highlighted} />
-      )),
-      this.#list,
-    );
-    if (!open) {
-      this.#draft.removeAttribute('aria-activedescendant');
-      return;
-    }
-    this.#draft.setAttribute('aria-activedescendant', `command-${this.#highlighted}`);
-    this.#list.children[this.#highlighted]?.scrollIntoView({ block: 'nearest' });
+  close(): void {
+    this.offered.value = [];
   }
 }
 
-function Command(props: { command: CommandListing; index: number; selected: boolean }): JSX.Element {
+/** The list above the field. */
+export function CommandList({ menu }: { menu: CommandMenu }): JSX.Element {
+  const list = useRef<HTMLDivElement>(null);
+  const offered = menu.offered.value;
+  const highlighted = menu.highlighted.value;
+  useLayoutEffect(() => list.current?.children[highlighted]?.scrollIntoView({ block: 'nearest' }));
+  return (
+    <div
+      ref={list}
+      id="command-menu"
+      class="command-menu"
+      role="listbox"
+      tabIndex={0}
+      aria-label={say('page.commands')}
+      hidden={offered.length === 0}
+    >
+      {offered.map((command, index) => (
+        <Command
+          key={command.name}
+          command={command}
+          index={index}
+          selected={index === highlighted}
+          // A click would first take the focus from the field, which closes the menu.
+          press={(event) => {
+            event.preventDefault();
+            menu.insert(command);
+          }}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Command(props: {
+  command: CommandListing;
+  index: number;
+  selected: boolean;
+  press: (event: PointerEvent) => void;
+}): JSX.Element {
   const { name, description, argument } = props.command;
   return (
     <div
       id={`command-${props.index}`}
       class="command"
       role="option"
-      data-index={props.index}
       aria-selected={props.selected}
+      onPointerDown={props.press}
     >
       <code>/{name}</code>
       {argument !== undefined && <span class="command-argument">{argument.name}</span>}

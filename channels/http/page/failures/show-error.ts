@@ -1,8 +1,8 @@
 /** Errors that belong to no message: a note at the edge of the page for a while, each once. */
 import { ApiError } from '../api.ts';
-import { byId } from '../dom.ts';
+import { removeToken } from '../credentials.ts';
+import { route } from '../navigation.ts';
 import { toast } from '../parts/toast.tsx';
-import { removeToken } from '../sign-in.ts';
 import { connectionLost } from './reachability.ts';
 import { messageOf } from './in-place.ts';
 
@@ -16,12 +16,13 @@ export function showError(error: unknown): void {
     location.reload();
     return;
   }
-  if (
-    error instanceof ApiError &&
-    error.isUnreachable &&
-    connectionLost.value &&
-    !byId('chat', HTMLElement).hidden
-  )
-    return;
+  const isSaid = error instanceof ApiError && error.isUnreachable && connectionLost.value;
+  // The banner belongs to the chat.
+  if (isSaid && !('settings' in (route.peek() ?? {}))) return;
   toast(messageOf(error), { isError: true });
+}
+
+/** Does work that nothing waits for, and shows its error. */
+export function run(work: Promise<unknown>): void {
+  work.catch(showError);
 }

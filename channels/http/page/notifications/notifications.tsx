@@ -1,7 +1,7 @@
 /** The dialog that turns notifications of this browser on and off, and lists the person's other browsers. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Api } from '../api.ts';
+import { api } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { Time } from '../parts/time.tsx';
@@ -16,8 +16,8 @@ interface PushState {
 }
 
 /** Opens the dialog. */
-export function showNotifications(api: Api): void {
-  showDialog((close) => <Notifications api={api} close={close} />);
+export function showNotifications(): void {
+  showDialog((close) => <Notifications close={close} />);
 }
 
 /** What this browser has subscribed to; undefined for nothing. */
@@ -27,7 +27,7 @@ async function ownSubscription(): Promise<PushSubscription | undefined> {
 }
 
 /** Subscribes this browser. The permission is asked for here, after a press, and nowhere else. */
-async function subscribe(api: Api, publicKey: string): Promise<void> {
+async function subscribe(publicKey: string): Promise<void> {
   if ((await Notification.requestPermission()) !== 'granted') throw new Error(say('page.push.blocked'));
   await navigator.serviceWorker.register(WORKER);
   const { pushManager } = await navigator.serviceWorker.ready;
@@ -44,7 +44,7 @@ async function subscribe(api: Api, publicKey: string): Promise<void> {
   }
 }
 
-function Notifications({ api, close }: { api: Api; close: () => void }): JSX.Element {
+function Notifications({ close }: { close: () => void }): JSX.Element {
   const [state, setState] = useState<PushState>();
   const [isOn, setOn] = useState(false);
   const [problem, setProblem] = useState('');
@@ -63,7 +63,7 @@ function Notifications({ api, close }: { api: Api; close: () => void }): JSX.Ele
     if (isSupported) attempt(async () => undefined);
   }, []);
   const turn = async (): Promise<void> => {
-    if (!isOn) return await subscribe(api, state?.publicKey ?? '');
+    if (!isOn) return await subscribe(state?.publicKey ?? '');
     // The push service refuses it from now on, and the gateway removes it then.
     await (await ownSubscription())?.unsubscribe();
     return undefined;

@@ -46,3 +46,9 @@ export function Icon({ name }: { name: IconName }): JSX.Element {
     </svg>
   );
 }
+
+/** The sign of the page, where its name stands beside it. */
+export function Logo({ size }: { size: number }): JSX.Element {
+  const { href } = document.querySelector<HTMLLinkElement>('#icon') ?? { href: '' };
+  return <img src={href} alt="" width={size} height={size} />;
+}

@@ -1,7 +1,6 @@
 /** Short notes at the edge of the page, each once and for a while; one may offer to take something back. */
 import { signal } from '@preact/signals';
 import { type JSX, render } from 'preact';
-import { byId } from '../dom.ts';
 import { say } from '../texts.ts';
 
 const TOAST_MS = 6_000;
@@ -23,7 +22,7 @@ export function toast(
   text: string,
   { isError = false, undo }: { isError?: boolean; undo?: () => void } = {},
 ): void {
-  if (timers.size === 0) render(<Toasts />, byId('toasts', HTMLElement));
+  if (timers.size === 0) render(<Toasts />, document.getElementById('toasts')!);
   clearTimeout(timers.get(text));
   const others = toasts.value.filter((one) => one.text !== text);
   toasts.value = [...others, { text, isError, undo }];

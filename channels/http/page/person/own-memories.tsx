@@ -1,7 +1,7 @@
 /** What is remembered about the person who is signed in: read, and forgotten one by one. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Api } from '../api.ts';
+import { api } from '../api.ts';
 import { confirmDelete } from '../confirm.tsx';
 import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
@@ -17,11 +17,11 @@ interface Memory {
 }
 
 /** Opens the list, which is read each time. */
-export function showMemories(api: Api): void {
-  showDialog((close) => <OwnMemories api={api} close={close} />);
+export function showMemories(): void {
+  showDialog((close) => <OwnMemories close={close} />);
 }
 
-function OwnMemories({ api, close }: { api: Api; close: () => void }): JSX.Element {
+function OwnMemories({ close }: { close: () => void }): JSX.Element {
   const [memories, setMemories] = useState<Memory[]>();
   const [problem, setProblem] = useState('');
   const attempt = (work: () => Promise<void>): void => {

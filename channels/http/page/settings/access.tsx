@@ -1,21 +1,10 @@
 /** The screen about people: who asks to write, who may, and who are owners. */
 import type { JSX } from 'preact';
 import { confirmDelete } from '../confirm.tsx';
+import { ask } from '../requests.ts';
 import { say, sayParts } from '../texts.ts';
 import type { AccessReport } from '../../../../src/protocol/operator/administration.ts';
-import {
-  Act,
-  Choice,
-  Field,
-  Form,
-  Loading,
-  Moment,
-  Row,
-  Rows,
-  Section,
-  useAnswer,
-  useHost,
-} from './parts.tsx';
+import { Act, Choice, Field, Form, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
 
 type Wire<Part> = { [Key in keyof Part]: Part[Key] extends Date ? string : Part[Key] };
 
@@ -73,7 +62,6 @@ function Rights({
   access: Access;
   act: (work: () => Promise<unknown>) => void;
 }): JSX.Element {
-  const { ask } = useHost();
   const remove = async ({ channel, kind, id }: Access['grants'][number]): Promise<void> => {
     const question = say('page.set.take_right', { name: `${channel} ${id}`, right: KINDS[kind] });
     if (!(await confirmDelete(question, say('page.set.remove')))) return;
@@ -113,7 +101,6 @@ function Rights({
 
 /** Lets in a person or a group, by their id. */
 function GrantForm(props: { channels: Access['channels']; done: () => Promise<void> }): JSX.Element {
-  const { ask } = useHost();
   const add = async (read: (name: string) => string): Promise<void> => {
     await ask('POST', '/v1/access/grants', { channel: read('channel'), kind: read('kind'), id: read('id') });
     await props.done();
@@ -142,7 +129,6 @@ function GrantForm(props: { channels: Access['channels']; done: () => Promise<vo
 
 /** Approves the person who was given a code. */
 export function ApproveForm({ done }: { done?: () => Promise<void> }): JSX.Element {
-  const { ask } = useHost();
   const approve = async (read: (name: string) => string): Promise<void> => {
     await ask('POST', '/v1/access/pairings', { code: read('code'), firstOwns: read('first') === 'on' });
     await done?.();

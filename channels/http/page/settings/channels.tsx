@@ -3,10 +3,12 @@ import type { JSX } from 'preact';
 import { useContext, useState } from 'preact/hooks';
 import type { HealthReport } from '../../../../src/protocol/gateway-api.ts';
 import type { ChannelSetup, ChannelTried } from '../../../../src/protocol/operator/administration.ts';
+import { ask } from '../requests.ts';
+import { run } from '../failures/show-error.ts';
 import { say } from '../texts.ts';
 import { ApproveForm } from './access.tsx';
 import { ConfigAnswer, ConfigForm } from './config-form.tsx';
-import { Field, Form, Loading, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
+import { Field, Form, Loading, Row, Rows, Section, useAnswer } from './parts.tsx';
 import { stateOf } from './overview.tsx';
 
 /** Pause between two looks at the channels, in milliseconds. */
@@ -100,7 +102,6 @@ function ChannelScreen(props: {
 
 /** The token of a channel: asked of the platform before it is saved. */
 function SetUp({ setup, reload }: { setup: ChannelSetup; reload: () => Promise<unknown> }): JSX.Element {
-  const { ask, showError } = useHost();
   const [tried, setTried] = useState<ChannelTried>();
   const [isBusy, setBusy] = useState(false);
   const { name, variables, isOn, needsRestart } = setup;
@@ -130,7 +131,7 @@ function SetUp({ setup, reload }: { setup: ChannelSetup; reload: () => Promise<u
       )}
       {isOn && (
         <p>
-          <button type="button" disabled={isBusy} onClick={() => void send({}).catch(showError)}>
+          <button type="button" disabled={isBusy} onClick={() => run(send({}))}>
             {say('page.set.check')}
           </button>
         </p>

@@ -1,10 +1,12 @@
 /** The forms of `config.json` and of profiles: every setting with its name, its sentence, its default and its error at the field. */
 import { createContext, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import type { ApiError } from '../api.ts';
+import { ApiError } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
+import { ask } from '../requests.ts';
+import { WithCode } from '../parts/with-code.tsx';
 import { kept, say, type TextRef } from '../texts.ts';
-import { type Answer, Choice, Section, useHost, WithCode } from './parts.tsx';
+import { type Answer, Choice, Section } from './parts.tsx';
 import { problemsByField, type Schema, type Setting, settingsIn, textOf, valueOf } from './config-values.ts';
 
 /** `config.json` as the API gives it. */
@@ -39,7 +41,6 @@ export function ConfigForm(props: {
   parts: readonly (readonly [string, readonly string[]])[];
   item?: string;
 }): JSX.Element {
-  const { ask } = useHost();
   const config = useContext(ConfigAnswer);
   if (config?.body === undefined) return <></>;
   const { body, reload, noteWaiting } = config;
@@ -59,7 +60,7 @@ export function ConfigForm(props: {
       return needsRestart.length === 0 ? say('page.set.saved') : say('page.set.saved_later');
     } catch (error) {
       // What was typed stays, on top of what the file says by now.
-      if (isApiError(error) && error.status === 409) await reload();
+      if (error instanceof ApiError && error.status === 409) await reload();
       throw error;
     }
   };
@@ -121,16 +122,11 @@ function useEdits({ parts, save }: FormProps) {
       setReport(changes.length === 0 ? say('page.set.unchanged') : await save(changes));
       discard();
     } catch (error) {
-      const problems = isApiError(error) ? error.problems : [];
+      const problems = error instanceof ApiError ? error.problems : [];
       refuse(problems.length > 0 ? problemsByField(problems, names, kept) : { '': messageOf(error) });
     }
   };
   return { edits, refused, report, names, edit, discard, submit };
-}
-
-/** True for the errors of the API: the page's first script makes them, whose class is another one than this script's. */
-function isApiError(error: unknown): error is ApiError {
-  return error instanceof Error && 'status' in error && 'problems' in error;
 }
 
 /** The changes that were typed, and the fields whose text is no value. */

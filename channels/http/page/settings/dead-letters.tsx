@@ -1,8 +1,9 @@
 /** The screen about dead letters: messages that were given up, queued again or deleted. */
 import type { JSX } from 'preact';
 import { confirmDelete } from '../confirm.tsx';
+import { ask } from '../requests.ts';
 import { say, sayParts } from '../texts.ts';
-import { Act, Loading, Moment, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
+import { Act, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
 
 interface Letter {
   lane: string;
@@ -15,7 +16,6 @@ interface Letter {
 }
 
 export function DeadLetters(): JSX.Element {
-  const { ask } = useHost();
   const answer = useAnswer<{ letters: Letter[]; more: boolean }>('/v1/dead-letters');
   if (answer.body === undefined) return <Loading of={answer} />;
   const { letters, more } = answer.body;

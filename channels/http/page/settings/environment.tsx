@@ -1,9 +1,10 @@
 /** The screen about the files behind the settings: where they are, what is wrong with them, and which variables are set. */
 import type { JSX } from 'preact';
 import { useContext } from 'preact/hooks';
+import { CopyButton } from '../parts/copy.tsx';
 import { kept, say } from '../texts.ts';
 import { ConfigAnswer } from './config-form.tsx';
-import { Copy, Loading, Row, Rows, Section } from './parts.tsx';
+import { Loading, Row, Rows, Section } from './parts.tsx';
 
 export function Environment(): JSX.Element {
   const config = useContext(ConfigAnswer);
@@ -14,7 +15,7 @@ export function Environment(): JSX.Element {
       <Section title="config.json" about={say('page.set.file_about')}>
         <p class="settings-secret">
           <code>{file}</code>
-          <Copy text={file} label={say('page.set.copy_path')} />
+          <CopyButton text={file} label={say('page.set.copy_path')} />
         </p>
         {problems.length === 0 ? (
           <p class="dot ok">{say('page.set.file_ok')}</p>

@@ -2,8 +2,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { confirmDelete } from '../confirm.tsx';
+import { ask } from '../requests.ts';
+import { run } from '../failures/show-error.ts';
 import { say, sayParts } from '../texts.ts';
-import { Act, Field, Form, Loading, Moment, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
+import { Act, Field, Form, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
 
 interface Memory {
   id: number;
@@ -15,7 +17,6 @@ interface Memory {
 }
 
 export function Memories(): JSX.Element {
-  const { ask, showError } = useHost();
   const [person, setPerson] = useState('');
   const path = `/v1/memories?user=${encodeURIComponent(person)}`;
   const answer = useAnswer<{ memories: Memory[]; next: number | null }>(path);
@@ -61,7 +62,7 @@ export function Memories(): JSX.Element {
         })}
       </Rows>
       {next !== null && (
-        <button type="button" onClick={() => void readOlder().catch(showError)}>
+        <button type="button" onClick={() => run(readOlder())}>
           {say('page.set.memory_older')}
         </button>
       )}

@@ -1,27 +1,11 @@
 /** What the screens of the settings are made of: the answers they read, sections, rows, forms, tables. */
-import { type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import type { Api } from '../api.ts';
-import { copyText } from '../dom.ts';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../failures/in-place.ts';
+import { showError } from '../failures/show-error.ts';
 import { Time } from '../parts/time.tsx';
+import { ask } from '../requests.ts';
 import { dayAndClock, say } from '../texts.ts';
-
-/** What a screen works with. */
-export interface ScreenHost {
-  ask: Api['ask'];
-  /** Shows an error at the edge of the page. */
-  showError: (error: unknown) => void;
-}
-
-export const Host = createContext<ScreenHost | undefined>(undefined);
-
-/** The API and where errors are shown. */
-export function useHost(): ScreenHost {
-  const host = useContext(Host);
-  if (host === undefined) throw new Error('not in the settings');
-  return host;
-}
 
 /** An answer of the API: undefined until it is there. */
 export interface Answer<Body> {
@@ -35,7 +19,6 @@ export interface Answer<Body> {
 
 /** Reads a path when the screen opens and when the path changes; every `everyMs` if given. */
 export function useAnswer<Body>(path: string, everyMs?: number): Answer<Body> {
-  const { ask, showError } = useHost();
   const [state, setState] = useState<Pick<Answer<Body>, 'body' | 'problem'>>({
     body: undefined,
     problem: undefined,
@@ -291,24 +274,4 @@ export function Moment({
   as?: typeof dayAndClock;
 }): JSX.Element {
   return at === null || at === undefined ? <>–</> : <Time at={at} format={as} />;
-}
-
-/** A button that copies a text and says so. */
-export function Copy({ text, label }: { text: string; label: string }): JSX.Element {
-  const [word, setWord] = useState(say('page.copy'));
-  const copy = (): void =>
-    void copyText(text).then(
-      () => setWord(say('page.copied')),
-      () => setWord(say('page.copy.refused')),
-    );
-  return (
-    <button type="button" class="copy" aria-label={label} onClick={copy}>
-      {word}
-    </button>
-  );
-}
-
-/** A text, with what is between backticks as code. */
-export function WithCode({ text }: { text: string }): JSX.Element {
-  return <>{text.split('`').map((part, nth) => (nth % 2 === 0 ? part : <code key={nth}>{part}</code>))}</>;
 }

@@ -3,10 +3,12 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Profile, ProfileReport } from '../../../../src/protocol/agent/profile.ts';
 import { confirmDelete } from '../confirm.tsx';
+import { ask } from '../requests.ts';
+import { run } from '../failures/show-error.ts';
 import { kept, say, type TextRef } from '../texts.ts';
 import { type Change, type Part, SettingsForm } from './config-form.tsx';
 import { type Schema, type Setting, settingsIn } from './config-values.ts';
-import { Field, Form, Loading, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
+import { Field, Form, Loading, Row, Rows, Section, useAnswer } from './parts.tsx';
 
 /** What the last change reported; shown once, above the list. */
 let lastReport = '';
@@ -14,7 +16,6 @@ let lastReport = '';
 /** The list; `item` is the profile whose form is shown. */
 export function Profiles({ item }: { item: string }): JSX.Element {
   const answer = useAnswer<{ profiles: Profile[]; problems: TextRef[] }>('/v1/profiles');
-  const { ask } = useHost();
   const [report] = useState(lastReport);
   lastReport = '';
   if (item !== '' && !item.includes('.') && item !== 'bindings') return <ProfileScreen id={item} />;
@@ -70,7 +71,6 @@ const PROMPTS = ['systemPrompt', 'subagentSystemPrompt'] as const;
 
 /** The form of a profile: its prompts, and a field for each value of its `config.json`. */
 function ProfileScreen({ id }: { id: string }): JSX.Element {
-  const { ask, showError } = useHost();
   const path = `/v1/profiles/${encodeURIComponent(id)}`;
   const answer = useAnswer<Report>(path);
   if (answer.body === undefined) return <Loading of={answer} />;
@@ -114,7 +114,7 @@ function ProfileScreen({ id }: { id: string }): JSX.Element {
       <Section title={id}>
         <p class="quiet">{profile.folder}</p>
         {profile.hasFiles && (
-          <button type="button" class="danger" onClick={() => void remove().catch(showError)}>
+          <button type="button" class="danger" onClick={() => run(remove())}>
             {word}
           </button>
         )}

@@ -1,8 +1,9 @@
 /** The screen about approval rules: the calls that run without a question. */
 import type { JSX } from 'preact';
 import { confirmDelete } from '../confirm.tsx';
+import { ask } from '../requests.ts';
 import { say, sayParts } from '../texts.ts';
-import { Act, Loading, Moment, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
+import { Act, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
 
 interface Rule {
   id: string;
@@ -17,7 +18,6 @@ interface Rule {
 }
 
 export function Rules(): JSX.Element {
-  const { ask } = useHost();
   const answer = useAnswer<{ rules: Rule[] }>('/v1/approval-rules');
   if (answer.body === undefined) return <Loading of={answer} />;
   const remove = async (id: string, call: string): Promise<void> => {

@@ -5,36 +5,18 @@ import type { WireListed, WireRun, WireSchedule } from '../../wire.ts';
 import { askText, confirmDelete } from '../confirm.tsx';
 import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
+import { ask } from '../requests.ts';
 import { dayAndClock, say, sayParts } from '../texts.ts';
-import {
-  Act,
-  Choice,
-  Field,
-  Form,
-  Host,
-  Loading,
-  Moment,
-  Row,
-  Rows,
-  Section,
-  Table,
-  useAnswer,
-  useHost,
-} from './parts.tsx';
+import { Act, Choice, Field, Form, Loading, Moment, Row, Rows, Section, Table, useAnswer } from './parts.tsx';
 
 /** The gateway refuses a longer one. */
 const MAX_TASK_CHARS = 4_000;
 
 export function Schedules(): JSX.Element {
-  const host = useHost();
   const answer = useAnswer<{ schedules: WireSchedule[] }>('/v1/schedules');
   if (answer.body === undefined) return <Loading of={answer} />;
   const history = (schedule: WireSchedule): void =>
-    showDialog((close) => (
-      <Host.Provider value={host}>
-        <History schedule={schedule} close={close} />
-      </Host.Provider>
-    ));
+    showDialog((close) => <History schedule={schedule} close={close} />);
   return (
     <>
       <Section title={say('page.schedules')} about={say('page.set.schedules_about')}>
@@ -61,7 +43,6 @@ function ScheduleRow(props: {
   act: (work: () => Promise<unknown>) => void;
   history: () => void;
 }): JSX.Element {
-  const { ask } = useHost();
   const { id, task, nextAt, lastAt, session, timing } = props.schedule;
   const path = `/v1/schedules/${encodeURIComponent(id)}`;
   const change = (body: object): void => props.act(() => ask('PATCH', path, body));
@@ -161,7 +142,6 @@ function isKind(kind: string): kind is keyof typeof TIMES {
 
 /** The form for a new one, in one of the newest chats. */
 function NewSchedule({ done }: { done: () => Promise<void> }): JSX.Element {
-  const { ask } = useHost();
   const chats = useAnswer<{ sessions: WireListed[] }>('/v1/sessions?limit=100');
   const [kind, setKind] = useState<keyof typeof TIMES>('daily');
   if (chats.body === undefined) return <Loading of={chats} />;
@@ -201,7 +181,6 @@ function History({
   schedule: WireSchedule;
   close: () => void;
 }): JSX.Element {
-  const { ask } = useHost();
   const answer = useAnswer<{ runs: WireRun[] }>(`/v1/schedules/${encodeURIComponent(id)}/runs`);
   const [problem, setProblem] = useState('');
   const openTrace = async (turnId: string): Promise<void> => {

@@ -1,9 +1,8 @@
 /** The settings of the gateway, for admin tokens: a page of their own, with its screens at the left, by the address (`#settings/tokens`). */
-import { type ComponentType, type JSX, render } from 'preact';
+import type { ComponentType, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Api } from '../api.ts';
-import { byId } from '../dom.ts';
-import { Icon } from '../parts/icon.tsx';
+import type { Approvals } from '../chats/approvals.ts';
+import { ListButton } from '../chats/inbox.tsx';
 import { say } from '../texts.ts';
 import { Access } from './access.tsx';
 import { Channels } from './channels.tsx';
@@ -14,23 +13,13 @@ import { Environment } from './environment.tsx';
 import { LogScreen } from './log.tsx';
 import { Memories } from './memories.tsx';
 import { Overview } from './overview.tsx';
-import { Host, Loading, useAnswer } from './parts.tsx';
+import { Loading, useAnswer } from './parts.tsx';
 import { Profiles } from './profiles.tsx';
 import { Rules } from './rules.tsx';
 import { Schedules } from './schedules.tsx';
 import { SignIns } from './sign-ins.tsx';
 import { Tokens } from './tokens.tsx';
 import { Usage } from './usage.tsx';
-
-/** What the settings get from the page around them. */
-export interface SettingsHost {
-  showError: (error: unknown) => void;
-  showSidebar: () => void;
-  /** The chat that the settings cover. */
-  chatKey: () => string;
-  /** Says on a button that shows the list of chats what waits there. */
-  labelled: <Button extends Element>(menu: Button) => Button;
-}
 
 interface Screen {
   title: string;
@@ -193,42 +182,19 @@ function search(text: string, config: Config | undefined): { title: string; abou
   return [...screens, ...settings].slice(0, MAX_FOUND);
 }
 
-/** The settings in place of the chats. */
-export class Settings {
-  #api;
-  #host;
-  #place = byId('settings', HTMLElement);
-  #chat = byId('chat', HTMLElement);
-
-  constructor(api: Api, host: SettingsHost) {
-    this.#api = api;
-    this.#host = host;
-  }
-
-  /** Shows a screen in place of the chat, by its address: `tokens`, `channels/telegram`. */
-  show(address = ''): void {
-    const [name = '', ...rest] = address.split('/');
-    this.#chat.hidden = true;
-    this.#place.hidden = false;
-    const host = { ask: this.#api.ask, showError: this.#host.showError };
-    render(
-      <Host.Provider value={host}>
-        <Page name={name in SCREENS ? name : ''} item={rest.join('/')} page={this.#host} />
-      </Host.Provider>,
-      this.#place,
-    );
-  }
-
-  /** Shows the chat again. */
-  hide(): void {
-    render(null, this.#place);
-    this.#place.hidden = true;
-    this.#chat.hidden = false;
-  }
+interface SettingsProps {
+  /** `tokens`, `channels/telegram`. */
+  address: string;
+  /** The chat that the settings cover. */
+  chatKey: string;
+  approvals: Approvals;
 }
 
-/** The list of screens and the open one; on a phone either. `name` is '' where the address names none. */
-function Page({ name, item, page }: { name: string; item: string; page: SettingsHost }): JSX.Element {
+/** The list of screens and the open one; on a phone either, by the address. */
+export function Settings({ address, chatKey, approvals }: SettingsProps): JSX.Element {
+  const [wanted = '', ...rest] = address.split('/');
+  const name = wanted in SCREENS ? wanted : '';
+  const item = rest.join('/');
   const config = useAnswer<Config>('/v1/config');
   /** Saved here; the gateway reports them once it has read the file. */
   const [waiting, noteWaiting] = useState<readonly string[]>([]);
@@ -237,17 +203,10 @@ function Page({ name, item, page }: { name: string; item: string; page: Settings
   return (
     <ConfigAnswer.Provider value={{ ...config, noteWaiting }}>
       <div class={`settings-frame${name === '' ? ' settings-index' : ''}`}>
-        <Nav open={open} chatKey={page.chatKey()} config={config.body} />
+        <Nav open={open} chatKey={chatKey} config={config.body} />
         <div class="settings-main">
           <header class="chat-head">
-            <button
-              type="button"
-              class="icon-button only-phone"
-              ref={(menu) => void (menu && page.labelled(menu))}
-              onClick={page.showSidebar}
-            >
-              <Icon name="menu" />
-            </button>
+            <ListButton approvals={approvals} />
             <a class="icon-button only-phone" href="#settings" aria-label={say('page.settings')}>
               ‹
             </a>

@@ -1,8 +1,9 @@
 /** The screen about browsers that are signed in by a link: when, last used, and signed out. */
 import type { JSX } from 'preact';
 import { confirmDelete } from '../confirm.tsx';
+import { ask } from '../requests.ts';
 import { dayAndClock, say, sayParts } from '../texts.ts';
-import { Act, Loading, Moment, Row, Rows, Section, useAnswer, useHost } from './parts.tsx';
+import { Act, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
 
 interface SignIn {
   id: string;
@@ -16,7 +17,6 @@ interface SignIn {
 const PATH = '/v1/sign-ins';
 
 export function SignIns(): JSX.Element {
-  const { ask } = useHost();
   const answer = useAnswer<{ signIns: SignIn[] }>(PATH);
   if (answer.body === undefined) return <Loading of={answer} />;
   const { signIns } = answer.body;

@@ -2,21 +2,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { askText, confirmDelete } from '../confirm.tsx';
+import { ask } from '../requests.ts';
+import { run } from '../failures/show-error.ts';
+import { CopyButton } from '../parts/copy.tsx';
 import { say, sayParts } from '../texts.ts';
-import {
-  Act,
-  Choice,
-  Copy,
-  Field,
-  Form,
-  Loading,
-  Moment,
-  Row,
-  Rows,
-  Section,
-  useAnswer,
-  useHost,
-} from './parts.tsx';
+import { Act, Choice, Field, Form, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
 
 interface Token {
   id: string;
@@ -47,7 +37,6 @@ const LIVES = {
 };
 
 export function Tokens(): JSX.Element {
-  const { ask, showError } = useHost();
   const answer = useAnswer<{ tokens: Token[] }>('/v1/tokens');
   const [newSecret, setNewSecret] = useState<{ name: string; secret: string }>();
   if (answer.body === undefined) return <Loading of={answer} />;
@@ -71,12 +60,7 @@ export function Tokens(): JSX.Element {
         {newSecret !== undefined && <Secret {...newSecret} close={() => setNewSecret(undefined)} />}
         <Rows empty={say('page.set.no_tokens')}>
           {answer.body.tokens.map((token) => (
-            <TokenRow
-              key={token.id}
-              token={token}
-              act={answer.act}
-              rotate={() => void rotate(token).catch(showError)}
-            />
+            <TokenRow key={token.id} token={token} act={answer.act} rotate={() => run(rotate(token))} />
           ))}
         </Rows>
       </Section>
@@ -107,7 +91,6 @@ function TokenRow(props: {
   act: (work: () => Promise<unknown>) => void;
   rotate: () => void;
 }): JSX.Element {
-  const { ask } = useHost();
   const { id, name, scopes, origin, expired, expiresAt, lastUsedAt, own } = props.token;
   const path = `/v1/tokens/${encodeURIComponent(id)}`;
   const rename = async (): Promise<void> => {
@@ -151,7 +134,7 @@ function Secret({ name, secret, close }: { name: string; secret: string; close: 
       <p>{say('page.set.token_once', { name })}</p>
       <p class="settings-secret">
         <code>{secret}</code>
-        <Copy text={secret} label={say('page.set.copy_token')} />
+        <CopyButton text={secret} label={say('page.set.copy_token')} />
       </p>
       <button type="button" onClick={close}>
         {say('page.set.token_saved')}

@@ -2,7 +2,11 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Api } from '../api.ts';
+import { forgetDecisions } from '../chat/approvals/own-decisions.ts';
+import { forgetDrafts } from '../chat/composer/drafts.ts';
+import { forgetCommandAnswers } from '../commands/command-answers.ts';
+import { removeToken } from '../credentials.ts';
+import { run, showError } from '../failures/show-error.ts';
 import { chooseLanguage, type LanguageChoice, languageName, readLanguage } from '../language.ts';
 import { Menu, MenuItem } from '../parts/menu.tsx';
 import { chooseTheme, keptTheme, THEMES } from '../person/shown-theme.ts';
@@ -12,22 +16,31 @@ import { showKeys } from './keys.tsx';
 /** The gateway's version, which only an admin learns. */
 export const version = signal<string | undefined>(undefined);
 
-interface AccountProps {
-  api: Api;
-  showError: (error: unknown) => void;
-  signOut: () => void;
-  showArchived: () => void;
+/** Whoever uses this browser next is not notified of these chats. */
+async function endNotifications(): Promise<void> {
+  const registration = await navigator.serviceWorker?.getRegistration();
+  await (await registration?.pushManager?.getSubscription())?.unsubscribe();
+}
+
+function signOut(): void {
+  removeToken();
+  forgetDrafts();
+  forgetCommandAnswers();
+  forgetDecisions();
+  history.replaceState(null, '', '/');
+  void endNotifications()
+    .catch(showError)
+    .finally(() => location.reload());
 }
 
 /** The account menu. */
-export function AccountMenu({ api, showError, signOut, showArchived }: AccountProps): JSX.Element {
-  const openMemories = async (): Promise<void> =>
-    (await import('../person/own-memories.tsx')).showMemories(api);
+export function AccountMenu({ showArchived }: { showArchived: () => void }): JSX.Element {
+  const openMemories = async (): Promise<void> => (await import('../person/own-memories.tsx')).showMemories();
   const openNotifications = async (): Promise<void> =>
-    (await import('../notifications/notifications.tsx')).showNotifications(api);
+    (await import('../notifications/notifications.tsx')).showNotifications();
   return (
     <Menu id="account" class="account" icon="user" label={say('page.account')}>
-      <LanguagePicker api={api} showError={showError} />
+      <LanguagePicker />
       <label class="menu-field">
         {say('page.theme')}
         <select
@@ -49,10 +62,10 @@ export function AccountMenu({ api, showError, signOut, showArchived }: AccountPr
       <MenuItem id="archived" icon="archive" onClick={showArchived}>
         {say('page.chats.archived')}
       </MenuItem>
-      <MenuItem id="open-memory" icon="memory" onClick={() => void openMemories().catch(showError)}>
+      <MenuItem id="open-memory" icon="memory" onClick={() => run(openMemories())}>
         {say('page.memory')}
       </MenuItem>
-      <MenuItem id="open-notifications" icon="bell" onClick={() => void openNotifications().catch(showError)}>
+      <MenuItem id="open-notifications" icon="bell" onClick={() => run(openNotifications())}>
         {say('page.push')}
       </MenuItem>
       <MenuItem id="open-settings" icon="settings" href="#settings" hidden={version.value === undefined}>
@@ -68,16 +81,16 @@ export function AccountMenu({ api, showError, signOut, showArchived }: AccountPr
   );
 }
 
-function LanguagePicker({ api, showError }: Pick<AccountProps, 'api' | 'showError'>): JSX.Element {
+function LanguagePicker(): JSX.Element {
   const [choice, setChoice] = useState<LanguageChoice>();
-  useEffect(() => void readLanguage(api).then(setChoice, showError), [api]);
+  useEffect(() => void readLanguage().then(setChoice, showError), []);
   return (
     <label class="menu-field">
       {say('page.language')}
       <select
         id="language"
         value={choice?.chosen ? choice.language : 'auto'}
-        onChange={({ currentTarget: { value } }) => void chooseLanguage(api, value).catch(showError)}
+        onChange={({ currentTarget: { value } }) => run(chooseLanguage(value))}
       >
         {['auto', ...(choice?.languages ?? [])].map((code) => (
           <option value={code}>{code === 'auto' ? say('page.language.auto') : languageName(code)}</option>

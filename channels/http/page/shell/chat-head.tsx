@@ -1,110 +1,95 @@
 /** The head of a chat: its name, who answers, and one menu for what is done with the chat as a whole. */
 import type { JSX } from 'preact';
-import type { Api } from '../api.ts';
-import type { ChatChoices } from '../chat/chat-choices.ts';
-import type { OpenChat } from '../chat/chat-view.ts';
-import type { LinkedChats } from '../chat/linked-chats.ts';
+import type { Chat } from '../chat/chat.ts';
+import type { Approvals } from '../chats/approvals.ts';
 import { channelOf } from '../chats/chat-names.ts';
 import type { ChatList } from '../chats/chat-list.ts';
-import { Icon } from '../parts/icon.tsx';
+import { ListButton } from '../chats/inbox.tsx';
+import { run } from '../failures/show-error.ts';
+import { openNewChat } from '../navigation.ts';
 import { Menu, MenuItem } from '../parts/menu.tsx';
 import { say } from '../texts.ts';
 import { ChoiceMenu } from './choice-menu.tsx';
 
-interface ChatHeadProps {
-  api: Api;
+interface ChatMenuProps {
   list: ChatList;
-  choices: ChatChoices;
-  chat: OpenChat;
-  linked: LinkedChats;
-  acts: {
-    newChat: () => void;
-    showSidebar: (open: boolean) => void;
-    showTrace: () => void;
-  };
+  chat: Chat;
 }
 
-/** The head of the open chat. */
-export function ChatHead({ api, list, choices, chat, linked, acts }: ChatHeadProps): JSX.Element {
-  const key = list.current.value;
+/** The head of a chat. */
+export function ChatHead({ list, chat, approvals }: ChatMenuProps & { approvals: Approvals }): JSX.Element {
+  const { key } = chat;
   const owner = list.ownerOf(key);
   return (
     <header class="chat-head">
-      <button
-        id="open-sidebar"
-        class="icon-button menu-button only-phone"
-        type="button"
-        aria-label={say('page.sidebar.show')}
-        onClick={() => acts.showSidebar(true)}
-      >
-        <Icon name="menu" />
-      </button>
+      <ListButton id="open-sidebar" approvals={approvals} />
       <h1 id="chat-title" class="chat-title">
-        {chat.title}
+        {titleOf(list, chat)}
       </h1>
       {owner !== '' && (
         <span id="owner-badge" class="badge" dir="auto">
           {say('page.chat.owner', { name: owner })}
         </span>
       )}
-      {key !== '' && !key.startsWith('http:') && (
+      {!key.startsWith('http:') && (
         <span id="channel-badge" class="badge">
           {channelOf(key)}
         </span>
       )}
-      <ChoiceMenu choices={choices} />
-      <ChatMenu api={api} list={list} chat={chat} linked={linked} acts={acts} />
+      <ChoiceMenu choices={chat.choices} />
+      <ChatMenu list={list} chat={chat} />
     </header>
   );
 }
 
-type ChatMenuProps = Omit<ChatHeadProps, 'choices'>;
+function titleOf(list: ChatList, { key, exists }: Chat): string {
+  return exists.value ? list.titleOf(key) : say('page.chat.new');
+}
 
-function ChatMenu({ api, list, chat, linked, acts }: ChatMenuProps): JSX.Element {
-  const key = list.current.value;
+function ChatMenu({ list, chat }: ChatMenuProps): JSX.Element {
+  const { key, linked } = chat;
   const exists = chat.exists.value;
   const session = list.currentSession.value;
   const isArchived = session?.archived ?? false;
   const archive = async (): Promise<void> => {
     await list.archive([key], !isArchived);
-    if (!isArchived) acts.newChat();
+    if (!isArchived) openNewChat();
   };
   const save = async (format: 'md' | 'json'): Promise<void> =>
-    await (await import('../chat/chat-files.tsx')).exportChat(api, key, chat.title.value, format);
+    await (await import('../chat/chat-files.tsx')).exportChat(key, titleOf(list, chat), format);
   const showLinks = async (): Promise<void> => (await import('../chat/linked-dialog.tsx')).showLinked(linked);
-  const showFiles = async (): Promise<void> =>
-    (await import('../chat/chat-files.tsx')).showChatFiles(api, key);
+  const showFiles = async (): Promise<void> => (await import('../chat/chat-files.tsx')).showChatFiles(key);
   return (
     <Menu id="chat-menu" icon="more" bare label={say('page.chat.menu')}>
       {exists && (
         <>
-          <MenuItem icon="pencil" onClick={() => list.run(list.rename(key))}>
+          <MenuItem icon="pencil" onClick={() => run(list.rename(key))}>
             {say('page.row.rename')}
           </MenuItem>
-          <MenuItem id="export-markdown" icon="download" onClick={() => list.run(save('md'))}>
+          <MenuItem id="export-markdown" icon="download" onClick={() => run(save('md'))}>
             {say('page.chat.export_markdown')}
           </MenuItem>
-          <MenuItem id="export-json" icon="download" onClick={() => list.run(save('json'))}>
+          <MenuItem id="export-json" icon="download" onClick={() => run(save('json'))}>
             {say('page.chat.export_json')}
           </MenuItem>
-          <MenuItem id="open-files" icon="file" onClick={() => list.run(showFiles())}>
+          <MenuItem id="open-files" icon="file" onClick={() => run(showFiles())}>
             {say('page.files')}
           </MenuItem>
         </>
       )}
-      <MenuItem id="open-linked" icon="link" onClick={() => list.run(showLinks())}>
+      <MenuItem id="open-linked" icon="link" onClick={() => run(showLinks())}>
         {linked.label}
       </MenuItem>
       {exists && (
         <>
-          <MenuItem id="open-trace" icon="search" onClick={() => acts.showTrace()}>
+          <MenuItem id="open-trace" icon="search" onClick={() => run(chat.conversation.showNewestTrace())}>
             {say('page.chat.trace')}
           </MenuItem>
           <hr />
-          <MenuItem icon="archive" onClick={() => list.run(archive())}>
+          <MenuItem icon="archive" onClick={() => run(archive())}>
             {say(isArchived ? 'page.row.unarchive' : 'page.row.archive')}
           </MenuItem>
-          <MenuItem icon="trash" danger onClick={() => list.run(list.delete([key]))}>
+          <MenuItem icon="trash" danger onClick={() => run(list.delete([key]))}>
             {say('page.delete')}
           </MenuItem>
         </>

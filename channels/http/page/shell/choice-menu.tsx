@@ -61,7 +61,7 @@ export function ChoiceMenu({ choices }: { choices: ChatChoices }): JSX.Element |
           id="mode"
           label={say('page.mode')}
           value={mode}
-          disabled={choices.running.value}
+          disabled={choices.isRunning.value}
           options={MODES.map(([value, title]) => ({ value, title, label: modeName(title) }))}
           choose={(name) => choices.change({ mode: name })}
         />

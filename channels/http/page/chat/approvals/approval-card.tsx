@@ -1,7 +1,7 @@
 /** One question about a tool call: what would run, with which files, and the buttons that decide it. */
-import { type JSX, render } from 'preact';
+import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { type Api, ApiError, type Approval, type ApprovalDecision } from '../../api.ts';
+import { api, ApiError, type Approval, type ApprovalDecision } from '../../api.ts';
 import { messageOf } from '../../failures/in-place.ts';
 import { Time } from '../../parts/time.tsx';
 import { nearTime, say, sayParts } from '../../texts.ts';
@@ -21,7 +21,6 @@ interface Detail {
 }
 
 interface CardProps {
-  api: Api;
   approval: Approval;
   mayDecide: boolean;
   /** Called once it is decided, here or elsewhere, with a note to show, if any. */
@@ -29,7 +28,7 @@ interface CardProps {
 }
 
 /** What decides a request: the state while it is sent, and what went wrong. */
-function useDecision({ api, approval: { id }, finish }: CardProps) {
+function useDecision({ approval: { id }, finish }: CardProps) {
   const [problem, setProblem] = useState('');
   const [isSending, setSending] = useState(false);
   /** Rejects with the `ApiError` of changed arguments that are refused. */
@@ -61,13 +60,9 @@ function useDecision({ api, approval: { id }, finish }: CardProps) {
 
 /** The card of a request: a call to approve, or a question of another person. */
 export function ApprovalCard(props: CardProps): JSX.Element {
-  const { api, approval, finish } = props;
+  const { approval, finish } = props;
   const { question } = approval;
-  return question === null ? (
-    <CallCard {...props} />
-  ) : (
-    <QuestionCard {...{ api, approval, question, finish }} />
-  );
+  return question === null ? <CallCard {...props} /> : <QuestionCard {...{ approval, question, finish }} />;
 }
 
 /** The card of a call, with buttons for those who may decide. */
@@ -166,18 +161,6 @@ function Buttons(props: {
       />
     </>
   );
-}
-
-/** The card as an element, for parts of the page that are no components. */
-export function approvalCard(
-  api: Api,
-  approval: Approval,
-  mayDecide: boolean,
-  finish: CardProps['finish'],
-): Element {
-  const place = document.createElement('div');
-  render(<ApprovalCard {...{ api, approval, mayDecide, finish }} />, place);
-  return place;
 }
 
 /** A file that the arguments or another file name, with its content if that is short. */

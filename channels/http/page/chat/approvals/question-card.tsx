@@ -1,7 +1,7 @@
 /** A question that another person has the bot ask whoever reads this chat: with a field for the answer. */
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { type Api, ApiError, type Approval } from '../../api.ts';
+import { api, ApiError, type Approval } from '../../api.ts';
 import { messageOf } from '../../failures/in-place.ts';
 import { Time } from '../../parts/time.tsx';
 import { nearTime, say, sayParts } from '../../texts.ts';
@@ -11,7 +11,6 @@ import { visible } from './call-arguments.tsx';
 const MAX_ANSWER_CHARS = 4_000;
 
 interface QuestionProps {
-  api: Api;
   approval: Approval;
   question: NonNullable<Approval['question']>;
   /** Called once it is answered, here or elsewhere. */
@@ -19,13 +18,13 @@ interface QuestionProps {
 }
 
 /** The card of a question, which is answered or refused there. */
-export function QuestionCard({ api, approval, question, finish }: QuestionProps): JSX.Element {
+export function QuestionCard({ approval, question, finish }: QuestionProps): JSX.Element {
   const [answer, setAnswer] = useState('');
   const [problem, setProblem] = useState('');
   const [isSending, setSending] = useState(false);
   const fieldId = useId();
   const who = visible(question.asker);
-  const send = async (body: Parameters<Api['answerQuestion']>[1]): Promise<void> => {
+  const send = async (body: Parameters<typeof api.answerQuestion>[1]): Promise<void> => {
     setSending(true);
     try {
       await api.answerQuestion(approval.id, body);

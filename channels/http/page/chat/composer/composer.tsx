@@ -1,10 +1,10 @@
 /** The message field: grows with its text, brings files, sends on Enter; its button sends, or stops the running answer. */
-import { computed, signal } from '@preact/signals';
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { Api, CommandListing, StoredFile } from '../../api.ts';
-import { CommandMenu } from '../../commands/command-menu.tsx';
-import { byId } from '../../dom.ts';
+import type { StoredFile } from '../../api.ts';
+import { channelOf } from '../../chats/chat-names.ts';
+import { CommandList, CommandMenu } from '../../commands/command-menu.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { number, say } from '../../texts.ts';
 import type { ChatChoices } from '../chat-choices.ts';
@@ -19,61 +19,54 @@ const NEARLY_FULL = 0.9;
 interface ComposerHost {
   send: (content: string, files: StoredFile[]) => void;
   stop: () => void;
-  showError: (error: unknown) => void;
 }
 
-/** The message that is being written in the open chat. */
+/** Puts the cursor into the field, once that is drawn as it is now. */
+export function focusDraft(): void {
+  queueMicrotask(() => document.getElementById('draft')?.focus());
+}
+
+/** The message that is being written in a chat. */
 export class Composer {
-  readonly #api: Api;
+  readonly #key: string;
   readonly host: ComposerHost;
   readonly tray: FileTray;
   readonly dictation: Dictation;
+  readonly menu = new CommandMenu((text) => this.write(text));
   readonly text = signal('');
   /** Why the last message was not accepted. */
   readonly refusal = signal('');
-  /** Why nothing can be written here; empty = it can. */
-  readonly note = signal('');
-  readonly isWritable = signal(false);
-  readonly isRunning = signal(false);
+  /** Only chats of this channel can be written in. */
+  readonly isWritable: boolean;
+  readonly isRunning: ReadonlySignal<boolean>;
   readonly isEmpty = computed(() => this.text.value.trim() === '' && this.tray.files.value.length === 0);
   /** There is a text or a file, and every file has arrived. */
-  readonly maySend = computed(
-    () => !this.isEmpty.value && !this.tray.isWaiting.value && this.isWritable.value,
-  );
+  readonly maySend = computed(() => !this.isEmpty.value && !this.tray.isWaiting.value && this.isWritable);
   /** The button stops the running answer: nothing is written that it could send. */
-  readonly stops = computed(() => this.isRunning.value && (this.isEmpty.value || !this.isWritable.value));
-  #key = '';
-  #commands: Promise<CommandListing[]> | undefined;
+  readonly stops = computed(() => this.isRunning.value && (this.isEmpty.value || !this.isWritable));
 
-  constructor(api: Api, host: ComposerHost) {
-    this.#api = api;
-    this.host = host;
-    this.tray = new FileTray(api);
-    this.dictation = new Dictation(api, {
-      showError: host.showError,
-      write: (words) => {
-        const text = this.text.value;
-        this.write(text === '' || /\s$/.test(text) ? `${text}${words}` : `${text} ${words}`);
-        this.focus();
-      },
-    });
-  }
-
-  /** The commands of the gateway, read once. Rejects with `ApiError`. */
-  commands(): Promise<CommandListing[]> {
-    this.#commands ??= this.#api.commands().catch((error: unknown) => {
-      this.#commands = undefined;
-      throw error;
-    });
-    return this.#commands;
-  }
-
-  /** Switches to another chat and its draft; files for the previous one are dropped. */
-  open(key: string): void {
+  constructor(key: string, isRunning: ReadonlySignal<boolean>, host: ComposerHost) {
     this.#key = key;
+    this.isWritable = key.startsWith('http:');
+    this.isRunning = isRunning;
+    this.host = host;
     this.text.value = draftOf(key);
-    this.refusal.value = '';
-    this.tray.open(key, key.startsWith('http:'));
+    this.tray = new FileTray(key, this.isWritable);
+    this.dictation = new Dictation((words) => {
+      const text = this.text.value;
+      this.write(text === '' || /\s$/.test(text) ? `${text}${words}` : `${text} ${words}`);
+      this.focus();
+    });
+  }
+
+  /** Why nothing can be written here; empty = it can. */
+  get note(): string {
+    return this.isWritable ? '' : say('page.chat.elsewhere', { label: channelOf(this.#key) });
+  }
+
+  /** Another chat is opened: files and a recording for this one are dropped. */
+  close(): void {
+    this.tray.close();
     this.dictation.cancel();
   }
 
@@ -91,9 +84,9 @@ export class Composer {
     this.host.send(content, files);
   }
 
-  /** Puts the cursor into the field, once that is drawn as it is now; not on a phone, where a keyboard would cover the chat. */
+  /** Puts the cursor into the field; not on a phone, where a keyboard would cover the chat. */
   focus(): void {
-    if (!matchMedia('(pointer: coarse)').matches) queueMicrotask(() => byId('draft', HTMLElement).focus());
+    if (!matchMedia('(pointer: coarse)').matches) focusDraft();
   }
 
   /**
@@ -105,7 +98,7 @@ export class Composer {
     this.tray.giveBack();
     this.write(content);
     if (reason !== undefined) this.refusal.value = say('page.question.unsent', { why: reason });
-    queueMicrotask(() => byId('draft', HTMLElement).focus());
+    focusDraft();
     return true;
   }
 }
@@ -127,29 +120,22 @@ export function MessageField({
   return (
     <form
       id="composer"
-      class={`composer${isWritable.value ? '' : ' read-only'}`}
+      class={`composer${isWritable ? '' : ' read-only'}`}
       onSubmit={(event) => {
         event.preventDefault();
         composer.send();
       }}
     >
-      <div
-        id="command-menu"
-        class="command-menu"
-        role="listbox"
-        tabIndex={0}
-        aria-label={say('page.commands')}
-        hidden
-      />
-      <Tray tray={tray} focusField={() => byId('draft', HTMLElement).focus()} />
+      <CommandList menu={composer.menu} />
+      <Tray tray={tray} focusField={focusDraft} />
       <p id="composer-refusal" class="error-text" role="alert">
         {refusal}
       </p>
-      <div class="composer-box" hidden={!isWritable.value && !composer.stops.value}>
+      <div class="composer-box" hidden={!isWritable && !composer.stops.value}>
         <Attach tray={tray} />
         <Draft composer={composer} />
         <ContextRing use={choices.contextUse.value} />
-        <Microphone dictation={composer.dictation} isOffered={choices.mayDictate} />
+        <Microphone dictation={composer.dictation} />
         <SendOrStop composer={composer} />
       </div>
       <p id="composer-note" class="composer-note quiet">
@@ -247,25 +233,16 @@ function SendOrStop({ composer }: { composer: Composer }): JSX.Element {
 
 function Draft({ composer }: { composer: Composer }): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
-  const menu = useRef<CommandMenu>(null);
+  const { menu } = composer;
   const text = composer.text.value;
-  useLayoutEffect(() => {
-    if (field.current === null) return;
-    const draft = field.current;
-    menu.current = new CommandMenu(draft, {
-      read: () => composer.commands(),
-      changed: () => composer.write(draft.value),
-      showError: composer.host.showError,
-    });
-  }, [composer]);
   useLayoutEffect(() => {
     if (field.current === null) return;
     field.current.style.height = 'auto';
     field.current.style.height = `${Math.min(MAX_HEIGHT_PX, field.current.scrollHeight)}px`;
-    menu.current?.update();
-  }, [text]);
+    menu.update(text);
+  }, [text, composer]);
   const press = (event: KeyboardEvent): void => {
-    if (!event.isComposing && menu.current?.handleKey(event) === true) {
+    if (!event.isComposing && menu.handleKey(event.key)) {
       event.preventDefault();
       event.stopPropagation();
       return;
@@ -287,10 +264,12 @@ function Draft({ composer }: { composer: Composer }): JSX.Element {
       aria-autocomplete="list"
       aria-controls="command-menu"
       aria-haspopup="listbox"
-      disabled={!composer.isWritable.value}
+      aria-activedescendant={menu.active.value}
+      disabled={!composer.isWritable}
       value={text}
       onInput={({ currentTarget }) => composer.write(currentTarget.value)}
       onKeyDown={press}
+      onBlur={() => menu.close()}
     />
   );
 }

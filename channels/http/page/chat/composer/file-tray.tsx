@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Api, FileLimits, StoredFile } from '../../api.ts';
+import { api, type FileLimits, type StoredFile } from '../../api.ts';
 import { messageOf } from '../../failures/in-place.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { say } from '../../texts.ts';
@@ -21,33 +21,34 @@ interface Chosen {
   stored?: StoredFile;
 }
 
+let limits: Promise<FileLimits> | undefined;
+
 /** The files of the message that is being written. */
 export class FileTray {
-  readonly #api: Api;
+  readonly #key: string;
   readonly files = signal<readonly Chosen[]>([]);
   readonly note = signal('');
   /** A file is on its way, or could not be sent: the message waits. */
   readonly isWaiting = computed(() => this.files.value.some(({ state }) => state !== 'sent'));
   /** Files can be sent to the open chat. */
-  readonly isOpen = signal(false);
-  #key = '';
+  readonly isOpen: boolean;
   #ids = 0;
+  #isClosed = false;
   /** What the newest message took. */
   #taken: readonly Chosen[] = [];
-  #limits: Promise<FileLimits> | undefined;
 
-  constructor(api: Api) {
-    this.#api = api;
+  /** @param isOpen files can be sent to the chat */
+  constructor(key: string, isOpen: boolean) {
+    this.#key = key;
+    this.isOpen = isOpen;
   }
 
-  /** Switches to another chat; what was in the tray is removed. `isOpen` = files can be sent to it. */
-  open(key: string, isOpen: boolean): void {
+  /** Another chat is opened: what is in the tray is removed. */
+  close(): void {
+    this.#isClosed = true;
     const before = this.files.value;
     this.#set([]);
     for (const entry of before) this.#discard(entry);
-    this.#taken = [];
-    this.#key = key;
-    this.isOpen.value = isOpen;
   }
 
   /** The files for a message; the tray is empty then. */
@@ -65,15 +66,14 @@ export class FileTray {
 
   /** Adds files, as many as one message may bring. Without the limits, the gateway itself refuses what exceeds them. */
   async add(files: readonly File[]): Promise<void> {
-    if (!this.isOpen.value) return;
-    const key = this.#key;
-    const limits = await (this.#limits ??= this.#api.fileLimits()).catch(() => undefined);
-    if (limits === undefined) this.#limits = undefined;
-    if (key !== this.#key) return;
-    const room = Math.max(0, (limits?.maxFilesPerMessage ?? Infinity) - this.files.value.length);
-    for (const file of files.slice(0, room)) this.#begin(file, limits?.maxFileBytes ?? Infinity);
+    if (!this.isOpen) return;
+    const most = await (limits ??= api.fileLimits()).catch(() => undefined);
+    if (most === undefined) limits = undefined;
+    if (this.#isClosed) return;
+    const room = Math.max(0, (most?.maxFilesPerMessage ?? Infinity) - this.files.value.length);
+    for (const file of files.slice(0, room)) this.#begin(file, most?.maxFileBytes ?? Infinity);
     this.note.value =
-      files.length > room ? say('page.files.too_many', { count: limits?.maxFilesPerMessage ?? 0 }) : '';
+      files.length > room ? say('page.files.too_many', { count: most?.maxFilesPerMessage ?? 0 }) : '';
   }
 
   /** Takes the files of a paste or a drop; anything else is handled as usual. */
@@ -91,7 +91,7 @@ export class FileTray {
     this.#change(id, { state: 'sending', progress: 0 });
     try {
       const progress = (part: number): void => this.#change(id, { progress: part });
-      const file = await this.#api.upload(this.#key, entry.file, { signal, progress });
+      const file = await api.upload(this.#key, entry.file, { signal, progress });
       this.#change(id, { state: 'sent', stored: file });
     } catch (error) {
       if (!signal.aborted) this.#change(id, { state: 'failed', problem: messageOf(error), canRetry: true });
@@ -121,7 +121,7 @@ export class FileTray {
     controller.abort();
     if (file === undefined || this.files.value.some((one) => one.stored?.file === file.file)) return;
     // The gateway removes what is left when it expires.
-    this.#api.removeFile(this.#key, file.file).catch(() => undefined);
+    api.removeFile(this.#key, file.file).catch(() => undefined);
   }
 
   #change(id: number, change: Partial<Chosen>): void {
@@ -229,7 +229,7 @@ export function DropOverlay({ tray }: { tray: FileTray }): JSX.Element {
   const [isOver, setOver] = useState(false);
   useEffect(() => listenForDrops(tray, setOver), [tray]);
   return (
-    <div id="drop-overlay" class="drop-overlay" hidden={!isOver || !tray.isOpen.value}>
+    <div id="drop-overlay" class="drop-overlay" hidden={!isOver || !tray.isOpen}>
       <p>{say('page.files.drop')}</p>
     </div>
   );

@@ -1,32 +1,27 @@
 /** Dictation: what is said into the microphone becomes text in the message field. */
-import { type ReadonlySignal, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { Api } from '../../api.ts';
+import { api } from '../../api.ts';
+import { showError } from '../../failures/show-error.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { say } from '../../texts.ts';
+import { mayDictate } from '../chat-choices.ts';
 
 /** A longer recording ends by itself, and is transcribed. */
 export const MAX_RECORDING_MS = 5 * 60_000;
 
-interface DictationHost {
-  /** Takes what was said. */
-  write: (text: string) => void;
-  showError: (error: unknown) => void;
-}
-
 /** One recording at a time. */
 export class Dictation {
-  readonly #api: Api;
-  readonly #host: DictationHost;
+  readonly #write: (text: string) => void;
   readonly state = signal<'off' | 'starting' | 'recording' | 'transcribing'>('off');
   #recorder: MediaRecorder | undefined;
   /** Counts recordings: what one brings is for the chat in which it began. */
   #runs = 0;
 
-  constructor(api: Api, host: DictationHost) {
-    this.#api = api;
-    this.#host = host;
+  /** @param write takes what was said */
+  constructor(write: (text: string) => void) {
+    this.#write = write;
   }
 
   /** Begins a recording, or ends the one that runs. */
@@ -50,12 +45,12 @@ export class Dictation {
       for (const track of stream.getTracks()) track.stop();
       if (recording === undefined || run !== this.#runs) return;
       this.state.value = 'transcribing';
-      const text = await this.#api.transcribe(recording);
-      if (run === this.#runs) this.#host.write(text);
+      const text = await api.transcribe(recording);
+      if (run === this.#runs) this.#write(text);
     } catch (error) {
       // The browser's own errors: no microphone, or it may not be used.
       if (error instanceof DOMException) toast(say('page.dictate.no_microphone'), { isError: true });
-      else this.#host.showError(error);
+      else showError(error);
     } finally {
       this.state.value = 'off';
     }
@@ -81,15 +76,9 @@ export class Dictation {
 }
 
 /** The button; only where recordings are transcribed, and the browser lets pages record. */
-export function Microphone({
-  dictation,
-  isOffered,
-}: {
-  dictation: Dictation;
-  isOffered: ReadonlySignal<boolean>;
-}): JSX.Element | null {
+export function Microphone({ dictation }: { dictation: Dictation }): JSX.Element | null {
   // Pages over plain HTTP have no `navigator.mediaDevices`.
-  if (!isOffered.value || !('mediaDevices' in navigator) || !('MediaRecorder' in globalThis)) return null;
+  if (!mayDictate.value || !('mediaDevices' in navigator) || !('MediaRecorder' in globalThis)) return null;
   const state = dictation.state.value;
   const label = say(`page.dictate.${state === 'starting' ? 'off' : state}`);
   return (

@@ -5,8 +5,9 @@ import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WireQueue } from '../../../wire.ts';
-import { type Api, ApiError } from '../../api.ts';
-import { NewestAnswer } from '../../newest.ts';
+import { api, ApiError } from '../../api.ts';
+import { showError } from '../../failures/show-error.ts';
+import { NewestAnswer, soon } from '../../newest.ts';
 import { say } from '../../texts.ts';
 
 type Waiting = WireQueue['messages'][number];
@@ -32,59 +33,47 @@ const READ_AFTER_MS = 60;
 
 /** What waits in the open chat. */
 export class Queue {
-  readonly #api: Api;
-  readonly #showError: (error: unknown) => void;
+  readonly #key: string;
   readonly shown = signal<WireQueue | undefined>(undefined);
-  #key = '';
   readonly #newest = new NewestAnswer();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Reads the list again soon. */
+  readonly refreshSoon = soon(() => void this.#show(api.queue(this.#key)), READ_AFTER_MS);
 
-  constructor(api: Api, showError: (error: unknown) => void) {
-    this.#api = api;
-    this.#showError = showError;
-  }
-
-  open(key: string): void {
+  constructor(key: string) {
     this.#key = key;
-    this.shown.value = undefined;
   }
 
-  apply({ type }: { type: string }): void {
+  /** An event of the chat has come. */
+  apply(type: string): void {
     if (CHANGING.has(type)) this.refreshSoon();
   }
 
-  refreshSoon(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#show(this.#api.conversations.queue(this.#key)), READ_AFTER_MS);
-  }
-
   edit({ turnId }: Waiting, content: string): void {
-    void this.#show(this.#api.conversations.editWaiting(this.#key, turnId, content));
+    void this.#show(api.editWaiting(this.#key, turnId, content));
   }
 
   sendNow({ turnId }: Waiting): void {
-    void this.#show(this.#api.conversations.sendNow(this.#key, turnId));
+    void this.#show(api.sendNow(this.#key, turnId));
   }
 
   drop({ turnId }: Waiting): void {
-    void this.#show(this.#api.conversations.dropWaiting(this.#key, turnId));
+    void this.#show(api.dropWaiting(this.#key, turnId));
   }
 
   async setMode(queueMode: string): Promise<void> {
-    await this.#api.changeSession(this.#key, { queueMode }).catch(this.#showError);
+    await api.changeSession(this.#key, { queueMode }).catch(showError);
     this.refreshSoon();
   }
 
   /** Shows the queue that a request answers with. */
   async #show(request: Promise<WireQueue>): Promise<void> {
-    const key = this.#key;
     const mayShow = this.#newest.begin();
     try {
       const queue = await request;
-      if (key === this.#key && mayShow()) this.shown.value = queue;
+      if (mayShow()) this.shown.value = queue;
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return;
-      this.#showError(error);
+      showError(error);
       this.refreshSoon();
     }
   }

@@ -1,6 +1,6 @@
 /** Work for one chat is done in the order in which it was given. */
 import { expect, it } from 'vitest';
-import { InOrder } from '../../../../../channels/http/page/chat/in-order.ts';
+import { InOrder } from '../../../../../channels/http/page/chat/outbox.ts';
 
 it('starts a task once the previous one has ended, even if that one failed', async () => {
   const order = new InOrder();
