@@ -18,7 +18,6 @@ import * as inPlace from './failures/in-place.ts';
 import * as showError from './failures/show-error.ts';
 import * as copy from './parts/copy.tsx';
 import * as dialog from './parts/dialog.tsx';
-import * as dom from './dom.ts';
 import * as icon from './parts/icon.tsx';
 import * as time from './parts/time.tsx';
 import * as withCode from './parts/with-code.tsx';
@@ -42,7 +41,6 @@ Reflect.set(globalThis, 'parleyShared', {
   './failures/show-error.ts': showError,
   './parts/copy.tsx': copy,
   './parts/dialog.tsx': dialog,
-  './dom.ts': dom,
   './parts/icon.tsx': icon,
   './parts/time.tsx': time,
   './parts/with-code.tsx': withCode,

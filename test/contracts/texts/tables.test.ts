@@ -155,7 +155,6 @@ const SENTENCE = /(['`])[A-Z][a-z]*,?(?: [^\s'`]+){2,}[^'`\n]*\1/g;
 
 /** The texts of these files are for logs, API clients, the model, or authors of settings. */
 const ALLOWED = [
-  'channels/http/page/dom.ts: `The page has no',
   "channels/http/page/shell/keys.tsx: 'Shift + Enter'",
   "channels/http/page/settings/sign-ins.tsx: 'Mac OS X'",
   "channels/http/page/requests.ts: 'No longer wanted.",

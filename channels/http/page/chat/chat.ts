@@ -49,7 +49,7 @@ export class Chat {
   readonly isEmpty = signal(false);
   readonly isRunning = signal(false);
   /** What a screen reader says next: an answer that has ended. */
-  readonly announcement = signal('');
+  readonly announcement = signal({ text: '', nth: 0 });
   readonly #page: ChatPage;
   readonly #ended = new AbortController();
   #isFollowing = false;
@@ -123,12 +123,17 @@ export class Chat {
         if (type === 'mode_changed' || type === 'profile_switched') void choices.refresh();
         if (REFRESHING.has(type) || type === 'turn_ended') run(conversation.refresh(false));
         if (type !== 'turn_ended') return;
-        run(conversation.spokenText(event.turnId).then((text) => (this.announcement.value = text)));
+        run(this.#announce(event.turnId));
         void choices.refreshModel();
         changed();
       },
     };
     followSession(this.key, handlers, this.#ended.signal);
+  }
+
+  async #announce(turnId: string | undefined): Promise<void> {
+    const text = await this.conversation.spokenText(turnId);
+    this.announcement.value = { text, nth: this.announcement.peek().nth + 1 };
   }
 
   #refused(error: ApiError): void {

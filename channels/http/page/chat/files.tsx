@@ -1,8 +1,9 @@
 /** Files of stored messages: pictures in place, sound with its controls, everything else as a download. */
-import { type JSX, render } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api, type StoredFile } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
+import type { Pictures } from '../markdown/markdown.tsx';
 import { showDialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { number, say } from '../texts.ts';
@@ -74,30 +75,34 @@ export function FileList({
   );
 }
 
-/** The files of an answer: `place` puts those that its text shows into it; the others are below. */
-export function useFilesInText(files: ChatFiles, inAnswer: readonly ShownFile[]) {
-  const text = useRef<HTMLDivElement>(null);
-  const [others, setOthers] = useState<readonly ShownFile[]>([]);
-  const place = (): void => {
-    const places: HTMLElement[] = [...(text.current?.querySelectorAll<HTMLElement>('.picture-place') ?? [])];
-    const rest = inAnswer.filter((file) => {
-      const target = places.find(({ dataset }) => dataset['path'] === file.inText);
-      if (file.inText === undefined || target === undefined) return true;
-      const view = (
-        <span class="shown-file">
-          <FileView files={files} file={file} />
-        </span>
+/** The files of an answer: what its text shows in their places, and the others, which are below. */
+export function usePictures(
+  files: ChatFiles,
+  inAnswer: readonly ShownFile[],
+): { pictures: Pictures; others: readonly ShownFile[] } {
+  /** The paths of the places that are drawn. */
+  const [paths, setPaths] = useState<readonly string[]>([]);
+  const note = useCallback((path: string) => {
+    setPaths((all) => [...all, path]);
+    return () => setPaths((all) => all.toSpliced(all.indexOf(path), 1));
+  }, []);
+  const pictures = useMemo(() => {
+    const draw = (path: string): JSX.Element | undefined => {
+      const file = inAnswer.find(({ inText }) => inText === path);
+      return (
+        file && (
+          <span class="shown-file">
+            <FileView files={files} file={file} />
+          </span>
+        )
       );
-      // What stands for the picture until it is drawn is no part of the component.
-      if (target.querySelector('.shown-file') === null) target.replaceChildren();
-      render(view, target);
-      return false;
-    });
-    const names = (some: readonly ShownFile[]): string => some.map(({ file }) => file).join('\n');
-    setOthers((current) => (names(current) === names(rest) ? current : rest));
+    };
+    return { draw, note };
+  }, [files, inAnswer]);
+  return {
+    pictures,
+    others: inAnswer.filter(({ inText }) => inText === undefined || !paths.includes(inText)),
   };
-  useLayoutEffect(place, [inAnswer]);
-  return { text, others, place };
 }
 
 function FileView({ files, file }: FileProps): JSX.Element {

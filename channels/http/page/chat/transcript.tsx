@@ -15,6 +15,7 @@ import type { TurnHost } from './turn/turn.ts';
 export function Transcript({ chat }: { chat: Chat }): JSX.Element {
   const { conversation, composer } = chat;
   const { end } = conversation;
+  const announcement = chat.announcement.value;
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -48,7 +49,8 @@ export function Transcript({ chat }: { chat: Chat }): JSX.Element {
         <Icon name="down" />
       </button>
       <p id="announcer" class="visually-hidden" aria-live="polite">
-        {chat.announcement}
+        {/* An element of its own: the same words are said again. */}
+        <span key={announcement.nth}>{announcement.text}</span>
       </p>
     </>
   );

@@ -2,7 +2,7 @@
  * Draws one diagram in a frame of its own, `diagram.html`. Its policy shuts it in: it has no origin, so neither the token
  * nor anything else of the page, and no requests. Mermaid needs `style` attributes, which the page itself refuses.
  */
-import type { DiagramAnswer, DiagramRequest } from '../markdown/diagram.ts';
+import type { DiagramAnswer, DiagramRequest } from '../markdown/diagram.tsx';
 
 interface Mermaid {
   initialize: (config: Record<string, unknown>) => void;

@@ -1,4 +1,4 @@
-/** Character references of HTML, such as `&amp;` and `&#8364;`, in Markdown. */
+/** Character references of HTML, such as `&amp;` and `&#8364;`, and blanks in Markdown. */
 import { decodeNamedCharacterReference } from 'decode-named-character-reference';
 
 const REFERENCE = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([A-Za-z][A-Za-z\d]{1,30}));/y;
@@ -28,4 +28,13 @@ export function decodeCharacters(text: string) {
 function characterOf(code: number) {
   const isCharacter = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
   return isCharacter ? String.fromCodePoint(code) : '\ufffd';
+}
+
+/**
+ * The text without the blanks at its end; an expression that ends in `$` would look at each run of blanks again and again.
+ */
+export function withoutBlanksAtEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && (text[end - 1] === ' ' || text[end - 1] === '\t')) end -= 1;
+  return text.slice(0, end);
 }

@@ -1,13 +1,11 @@
 /**
  * Parser of inline Markdown: emphasis, code, links. Returns plain objects; linear in the length of the text.
  */
-import type { Inline } from './nodes.ts';
+import { type Inline, textOf, withoutLinks } from './nodes.ts';
 import { isTag, MAX_TAG, noteAt } from '../../../../src/lib/markdown/tags.ts';
-import { readReference } from './characters.ts';
+import { readReference, withoutBlanksAtEnd } from './characters.ts';
 import { withFormulas } from './formulas.ts';
 import { DELETION, EMPHASIS, joined, type Marks, pairMarks, readMarks } from './emphasis.ts';
-import { withoutBlanksAtEnd } from './line.ts';
-import { textOf, withoutLinks } from './link-text.ts';
 import {
   hiddenHost,
   linkAddresses,

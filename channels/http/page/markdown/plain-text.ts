@@ -1,8 +1,7 @@
 /** The text of a Markdown document without its marks, as it is read aloud. Pure. */
-import type { BlockBody } from './nodes.ts';
+import { type BlockBody, textOf } from './nodes.ts';
 import { parseDocument } from './document.ts';
 import { parseInline } from './inline.ts';
-import { textOf } from './link-text.ts';
 
 /** The plain text, a block in each line. */
 export function plainText(text: string) {

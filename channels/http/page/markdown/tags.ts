@@ -1,5 +1,5 @@
 /** Pairs of tags in parsed inline Markdown, as in chats of other networks. Pure. */
-import type { Inline } from './nodes.ts';
+import { type Inline, textOf } from './nodes.ts';
 import {
   isLineBreak,
   loweredOrMarked,
@@ -8,7 +8,6 @@ import {
   type TagReader,
 } from '../../../../src/lib/markdown/tags.ts';
 import { joined } from './emphasis.ts';
-import { textOf } from './link-text.ts';
 
 const READER: TagReader<Inline> = {
   tagOf: (node) => (node.type === 'tag' ? node.text : undefined),

@@ -1,6 +1,5 @@
 /** Reads LaTeX and makes MathML of it. In a script of its own, because the library is larger than the rest of the page. */
 import temml from 'temml';
-import { h } from '../dom.ts';
 
 /** Most ems that a formula may ask for as a width or shift, most printer's points, and most macros that it may expand. */
 const MAX_SIZE: [number, number] = [20, 200];
@@ -52,7 +51,9 @@ function textWithSources(range: Range): string | undefined {
   if (formulas.length === 0) return undefined;
   for (const formula of formulas) formula.replaceWith(formula.dataset['written'] ?? '');
   // The browser itself knows where lines end, once the part is in the page.
-  const holder = h('div', { class: 'visually-hidden' }, part);
+  const holder = document.createElement('div');
+  holder.className = 'visually-hidden';
+  holder.append(part);
   document.body.append(holder);
   const text = holder.innerText;
   holder.remove();

@@ -1,7 +1,6 @@
 /** Draws the parts of an answer. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
-import { drawMarkdown, LiveMarkdown } from '../../markdown/view.ts';
+import { Markdown } from '../../markdown/markdown.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { memo } from '../../parts/memo.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -21,33 +20,27 @@ import {
 /** Characters shown of arguments and results; the model may have read more. */
 const MAX_SHOWN = 20_000;
 
-interface PartProps<Shown> {
-  part: Shown;
-  /** Called after a text was drawn. */
-  onDraw: () => void;
-}
-
 /** The parts of an answer, in order. */
-export function Parts({ answer, onDraw }: { answer: Answer; onDraw: () => void }): JSX.Element {
+export function Parts({ answer }: { answer: Answer }): JSX.Element {
   return (
     <>
       {answer.parts.map((part, nth) => (
-        <PartView key={part.kind === 'note' ? nth : `${part.kind} ${part.id}`} part={part} onDraw={onDraw} />
+        <PartView key={part.kind === 'note' ? nth : `${part.kind} ${part.id}`} part={part} />
       ))}
     </>
   );
 }
 
-const PartView = memo(({ part, onDraw }: PartProps<Part>): JSX.Element => {
+const PartView = memo(({ part }: { part: Part }): JSX.Element => {
   switch (part.kind) {
     case 'text':
-      return <Text part={part} onDraw={onDraw} />;
+      return <Text part={part} />;
     case 'thinking':
       return <Thinking part={part} />;
     case 'tool':
-      return <Tool part={part} onDraw={onDraw} />;
+      return <Tool part={part} />;
     case 'agent':
-      return <Agent part={part} onDraw={onDraw} />;
+      return <Agent part={part} />;
     case 'note':
       return <Note text={part.text} />;
     default:
@@ -55,29 +48,21 @@ const PartView = memo(({ part, onDraw }: PartProps<Part>): JSX.Element => {
   }
 });
 
-/** A text that may grow: what is new is added to what is drawn already. */
-function Text({ part: { text, isGrowing, isError }, onDraw }: PartProps<TextPart>): JSX.Element {
-  const place = useRef<HTMLDivElement>(null);
-  const onDrawRef = useRef(onDraw);
-  onDrawRef.current = onDraw;
-  const view = useRef<LiveMarkdown>(undefined);
-  useLayoutEffect(() => {
-    const markdown = (view.current ??= new LiveMarkdown(() => onDrawRef.current()));
-    if (markdown.element.parentElement === null) place.current?.append(markdown.element);
-    markdown.element.classList.toggle('turn-error', isError);
-    if (isGrowing && text.startsWith(markdown.text)) {
-      if (text !== markdown.text) markdown.append(text.slice(markdown.text.length));
-    } else if (text !== markdown.text) markdown.set(text);
-    if (!isGrowing) markdown.finish();
-  }, [text, isGrowing, isError]);
-  return <div ref={place} class="text-place" />;
+function Text({ part: { text, isGrowing, isError } }: { part: TextPart }): JSX.Element {
+  return (
+    <div class={`md${isError ? ' turn-error' : ''}`}>
+      <Markdown text={text} isGrowing={isGrowing} />
+    </div>
+  );
 }
 
-/** A whole text in Markdown, each of whose lines stands alone. */
+/** A note of the gateway. */
 export function Note({ text }: { text: string }): JSX.Element {
-  const place = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => place.current?.replaceChildren(...drawMarkdown(text)), [text]);
-  return <div ref={place} class="turn-note md" />;
+  return (
+    <div class="turn-note md">
+      <Markdown text={text} />
+    </div>
+  );
 }
 
 function Thinking({ part }: { part: ThinkingPart }): JSX.Element {
@@ -102,7 +87,7 @@ function thinkingTitle({ title, isRunning: isThinking, seconds }: ThinkingPart):
 }
 
 /** A tool call, folded, with its arguments and, once it is done, its result. */
-function Tool({ part, onDraw }: PartProps<ToolPart>): JSX.Element {
+function Tool({ part }: { part: ToolPart }): JSX.Element {
   const { name, args, state, result, decision, agents } = part;
   return (
     <div class={`tool ${state === 'waiting' ? 'running waiting' : state}`}>
@@ -124,7 +109,7 @@ function Tool({ part, onDraw }: PartProps<ToolPart>): JSX.Element {
       </details>
       {decision && <Decided decision={decision} />}
       {agents.map((agent) => (
-        <Agent key={agent.id} part={agent} onDraw={onDraw} />
+        <Agent key={agent.id} part={agent} />
       ))}
     </div>
   );
@@ -174,7 +159,7 @@ function decidedBy({ approvalId, decision, how: cause = 'person', by }: Decision
 }
 
 /** A subagent: its task and current tool in one line, its steps folded below. */
-function Agent({ part, onDraw }: PartProps<AgentPart>): JSX.Element {
+function Agent({ part }: { part: AgentPart }): JSX.Element {
   const { profile, task, state, answer } = part;
   const call = isRunning(part)
     ? answer.parts.findLast((one): one is ToolPart => one.kind === 'tool' && isRunning(one))
@@ -192,7 +177,7 @@ function Agent({ part, onDraw }: PartProps<AgentPart>): JSX.Element {
         <p class="tool-label">{say('page.part.task')}</p>
         <p dir="auto">{task}</p>
         <AnswerFrame isEmpty={answer.parts.length === 0}>
-          <Parts answer={answer} onDraw={onDraw} />
+          <Parts answer={answer} />
         </AnswerFrame>
       </div>
     </details>

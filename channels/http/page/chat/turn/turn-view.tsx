@@ -2,12 +2,13 @@
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { PicturesInText } from '../../markdown/markdown.tsx';
 import { PlanPanel, Todos } from '../../plan/plan-panel.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../texts.ts';
-import { FileList, useFilesInText } from '../files.tsx';
+import { FileList, usePictures } from '../files.tsx';
 import { Note, Parts } from './answer-view.tsx';
 import { textOf } from './answer.ts';
 import { Question } from './question.tsx';
@@ -66,14 +67,16 @@ function PlanOfTurn({ turn: { plan, planText, todos }, chat }: TurnProps): JSX.E
 
 function AnswerOfTurn({ turn: { answer, files: filesByMessage, plan }, chat }: TurnProps): JSX.Element {
   const files = useMemo(() => [...filesByMessage.values()].flat(), [filesByMessage]);
-  const { text, others, place } = useFilesInText(chat.files, files);
+  const { pictures, others } = usePictures(chat.files, files);
   // The sentence names the buttons of a plan that waits; they are gone once it is decided.
   const isOver =
     plan !== undefined && plan.plan.state !== 'stored' && textOf(answer) === say('turn.plan_made');
   return (
     <>
-      <div ref={text} class="answer" aria-live="off">
-        {!isOver && <Parts answer={answer} onDraw={place} />}
+      <div class="answer" aria-live="off">
+        <PicturesInText.Provider value={pictures}>
+          {!isOver && <Parts answer={answer} />}
+        </PicturesInText.Provider>
       </div>
       {others.length > 0 && (
         <div class="sent-files">

@@ -1,6 +1,6 @@
 /** Diagrams in Mermaid: drawn in a frame that is shut in, and code where that fails. */
 import { expect, it } from 'vitest';
-import { MAX_DIAGRAM } from '../../../../../channels/http/page/markdown/diagram.ts';
+import { MAX_DIAGRAM } from '../../../../../channels/http/page/markdown/diagram.tsx';
 import { WAIT } from '../browser/browser.ts';
 import { describePageOnFakeGateway } from '../browser/describe-page.ts';
 

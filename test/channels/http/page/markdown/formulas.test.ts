@@ -6,7 +6,7 @@ import { GrowingDocument, parseDocument } from '../../../../../channels/http/pag
 import { markFormulas, writtenText } from '../../../../../channels/http/page/markdown/formulas.ts';
 import { parseInline } from '../../../../../channels/http/page/markdown/inline.ts';
 import type { Inline } from '../../../../../channels/http/page/markdown/nodes.ts';
-import { notesIn } from '../../../../../channels/http/page/markdown/notes.ts';
+import { notesIn } from '../../../../../channels/http/page/markdown/notes.tsx';
 import { campaignSize } from '../../../../campaign.ts';
 import { markdownish } from '../../../../contracts/hostile-texts.ts';
 

@@ -8,7 +8,7 @@ import {
   LANGUAGES,
   languageOf,
   MAX_COLOURED,
-} from '../../../../../channels/http/page/markdown/code-colours.ts';
+} from '../../../../../channels/http/page/markdown/code-colours.tsx';
 import {
   isLong,
   MAX_SHOWN_CHARS,

@@ -153,14 +153,14 @@ describePageOnFakeGateway('the work of a turn', (tab, fixture) => {
     await agent.getByText('cheapest').waitFor();
     await agent.locator('.tool').getByText('done', { exact: true }).waitFor();
     await tab.screenshot('subagent');
-    expect(await tab.page.locator('.turn > .answer > .text-place > .md').count()).toBe(0);
+    expect(await tab.page.locator('.turn > .answer > .md').count()).toBe(0);
     turn.emit({ type: 'subagent_completed', result: 'At noon.', completedNormally: true }, from);
     turn.result(call, 'spawn_agent', 'At noon.');
     turn.say('Fly at noon.');
     turn.end();
     await tab.page.locator('.turn-foot time').waitFor();
     await expect
-      .poll(() => tab.page.locator('.turn > .answer > .text-place > .md').allInnerTexts(), WAIT)
+      .poll(() => tab.page.locator('.turn > .answer > .md').allInnerTexts(), WAIT)
       .toEqual(['Fly at noon.']);
     expect(await agent.getAttribute('class')).toContain('done');
   });

@@ -1,16 +1,8 @@
 /** Colours of code: the library and each language are loaded when a block of it is first shown. */
-import { h } from '../dom.ts';
-import { say } from '../texts.ts';
-import { messageOf } from '../failures/in-place.ts';
+import type { ComponentChildren } from 'preact';
 
 /** Longest code that is coloured, in UTF-16 units; longer code stays plain. */
 export const MAX_COLOURED = 20_000;
-/**
- * A growing block is redrawn with each chunk: it is coloured once it has stayed the same for this long, in
- * milliseconds.
- */
-const SETTLED_AFTER_MS = 120;
-
 /** The languages that are coloured, with the other names that people give them. */
 export const LANGUAGES = Object.freeze({
   bash: ['sh', 'shell', 'zsh', 'console'],
@@ -76,33 +68,17 @@ async function highlighterFor(language: Language): Promise<Highlighter> {
   return highlighter;
 }
 
-/**
- * Colours a block soon, if it is still shown by then; code of an unknown language, or too long, stays as it is.
- * @param code its only child is the text
- */
-export function colourSoon(code: HTMLElement, name: string) {
+/** A code in its colours; undefined for an unknown language, and for what is too long. Rejects if a script cannot be loaded. */
+export async function coloured(text: string, name: string): Promise<ComponentChildren> {
   const language = languageOf(name);
-  const text = code.textContent;
-  if (language === undefined || text.length > MAX_COLOURED) return;
-  setTimeout(() => {
-    if (code.isConnected) void colour(code, language, text);
-  }, SETTLED_AFTER_MS);
-}
-
-async function colour(code: HTMLElement, language: Language, text: string) {
-  try {
-    const highlighter = await highlighterFor(language);
-    const { value } = highlighter.highlight(text, { language, ignoreIllegals: true });
-    const parts = new DOMParser().parseFromString(value, 'text/html').body.childNodes;
-    if (code.isConnected) code.replaceChildren(...[...parts].map(copyPart));
-  } catch (error) {
-    // The code can be read without colours.
-    code.title = say('page.markdown.uncoloured', { why: messageOf(error) });
-  }
+  if (language === undefined || text.length > MAX_COLOURED) return undefined;
+  const highlighter = await highlighterFor(language);
+  const { value } = highlighter.highlight(text, { language, ignoreIllegals: true });
+  return [...new DOMParser().parseFromString(value, 'text/html').body.childNodes].map(copyPart);
 }
 
 /** A part with its class and its text, and nothing else of it. */
-function copyPart(part: Node): Node | string {
+function copyPart(part: Node): ComponentChildren {
   if (!(part instanceof HTMLElement)) return part.textContent ?? '';
-  return h('span', { class: part.className }, ...[...part.childNodes].map(copyPart));
+  return <span class={part.className}>{[...part.childNodes].map(copyPart)}</span>;
 }
