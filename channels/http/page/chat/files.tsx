@@ -1,6 +1,6 @@
 /** Files of stored messages: pictures in place, sound with its controls, everything else as a download. */
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api, type StoredFile } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import type { Pictures } from '../markdown/markdown.tsx';
@@ -142,7 +142,7 @@ function enlarge(files: ChatFiles, file: ShownFile, url: string): void {
 
 function Enlarged({ files, file, url, close }: FileProps & { url: string; close: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="picture-dialog" aria-label={say('page.picture')} onClose={close}>
       <div class="picture-head">

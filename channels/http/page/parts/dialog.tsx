@@ -1,6 +1,6 @@
 /** The one dialog of the page: a native `dialog` that is there while it is open. */
 import { type ComponentChildren, type JSX, render } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { say } from '../texts.ts';
 
 interface DialogProps {
@@ -17,7 +17,7 @@ interface DialogProps {
 /** A modal dialog with a title and a row of buttons. */
 export function Dialog({ id, class: kind = '', title, close, buttons, children }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} id={id} class={`confirm ${kind}`} aria-label={title} onClose={close}>
       <h2>{title}</h2>
