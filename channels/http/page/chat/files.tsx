@@ -144,7 +144,7 @@ function Enlarged({ files, file, url, close }: FileProps & { url: string; close:
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class="picture-dialog" aria-label={say('page.picture')} onClose={close}>
+    <dialog ref={dialog} class="confirm picture-dialog" aria-label={say('page.picture')} onClose={close}>
       <div class="picture-head">
         <Download files={files} file={file} />
         <button type="button" class="icon-button" aria-label={say('page.close')} onClick={close}>

@@ -17,7 +17,7 @@ export function showLinked(linked: LinkedChats): void {
 function LinkedDialog({ linked, close }: { linked: LinkedChats; close: () => void }): JSX.Element {
   useEffect(() => linked.follow(close), []);
   return (
-    <Dialog id="linked" class="linked" title={say('page.linked')} close={close}>
+    <Dialog id="linked" class="wide" title={say('page.linked')} close={close}>
       <ul class="linked-list" aria-label={say('page.linked.list')}>
         {linked.others.value.map((chat) => (
           <li class="linked-row" key={chat.address}>
@@ -57,7 +57,7 @@ function Codes({ linked }: { linked: LinkedChats }): JSX.Element {
       <p class="quiet">
         <WithCode text={say('page.linked.how')} />
       </p>
-      <p class="linked-form">
+      <p>
         <button id="give-code" type="button" onClick={() => void linked.give()}>
           {say('page.linked.give')}
         </button>

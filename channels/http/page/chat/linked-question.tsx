@@ -12,7 +12,7 @@ export function LinkQuestion({ linked, id }: { linked: LinkedChats; id: string }
       {asks && (
         <div class="approval">
           <p>{`${say('page.linked.would', { where: placeOf(asks) })}${group} ${say('link.decline_strangers')}`}</p>
-          <div class="linked-answer">
+          <div class="approval-foot">
             <button type="button" class="primary" onClick={() => void linked.answer(asks, true)}>
               {say('link.join')}
             </button>

@@ -205,7 +205,7 @@ function History({
     ),
   ];
   return (
-    <Dialog class="trace" title={say('page.set.runs_title')} close={close}>
+    <Dialog class="trace widest" title={say('page.set.runs_title')} close={close}>
       <p dir="auto">{say('page.set.runs_of', { task })}</p>
       <p class="error-text" role="alert">
         {problem}

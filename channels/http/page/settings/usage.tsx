@@ -92,9 +92,9 @@ function Chart({ groups }: { groups: readonly Group[] }): JSX.Element {
     >
       {[0, 0.5, 1].map((part) => (
         <g key={part}>
-          <line class="usage-grid" x1={0} x2={WIDTH} y1={HEIGHT * (1 - part)} y2={HEIGHT * (1 - part)} />
+          <line x1={0} x2={WIDTH} y1={HEIGHT * (1 - part)} y2={HEIGHT * (1 - part)} />
           {part > 0 && (
-            <text class="usage-label" x={2} y={HEIGHT * (1 - part) + 12}>
+            <text x={2} y={HEIGHT * (1 - part) + 12}>
               {number(Math.round(most * part), { notation: 'compact' })}
             </text>
           )}
@@ -118,12 +118,7 @@ function Chart({ groups }: { groups: readonly Group[] }): JSX.Element {
               height={output}
             />
             {(nth === 0 || nth === groups.length - 1) && (
-              <text
-                class="usage-label"
-                x={nth === 0 ? 0 : WIDTH}
-                y={HEIGHT + 16}
-                text-anchor={nth === 0 ? 'start' : 'end'}
-              >
+              <text x={nth === 0 ? 0 : WIDTH} y={HEIGHT + 16} text-anchor={nth === 0 ? 'start' : 'end'}>
                 {name}
               </text>
             )}

@@ -55,7 +55,6 @@ export function QuestionCard({ approval, question, finish }: QuestionProps): JSX
         </pre>
         <textarea
           id={fieldId}
-          class="approval-answer"
           dir="auto"
           rows={2}
           maxLength={MAX_ANSWER_CHARS}

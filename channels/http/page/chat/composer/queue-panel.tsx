@@ -131,7 +131,6 @@ function QueueRow({ queue, message }: { queue: Queue; message: Waiting }): JSX.E
     <li class="queue-row">
       <textarea
         ref={(field) => field?.focus()}
-        class="edit-text"
         dir="auto"
         aria-label={say('page.queue.message')}
         rows={2}

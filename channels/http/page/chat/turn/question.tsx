@@ -126,7 +126,6 @@ function EditField({ question, isLast, chat, close }: EditProps): JSX.Element {
     >
       <textarea
         ref={field}
-        class="edit-text"
         dir="auto"
         aria-label={say('page.act.message')}
         rows={3}

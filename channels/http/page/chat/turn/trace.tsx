@@ -22,7 +22,7 @@ export function showTrace(read: Read): void {
     (error: unknown) => (trace.value = { problem: messageOf(error) }),
   );
   showDialog((close) => (
-    <Dialog class="trace" title={say('page.trace.of')} close={close}>
+    <Dialog class="trace widest" title={say('page.trace.of')} close={close}>
       <div class="trace-body" aria-live="polite">
         {isRead(trace.value) ? (
           <Timeline trace={trace.value} read={read} />
