@@ -10,8 +10,7 @@ import { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 import * as api from './api.ts';
 import * as files from './chat/files.tsx';
 import * as inbox from './chats/inbox.tsx';
-import * as linkedChats from './chat/linked-chats.ts';
-import * as linkedQuestion from './chat/linked-question.tsx';
+import * as linkedChats from './chat/linked-chats.tsx';
 import * as plainText from './markdown/plain-text.ts';
 import * as confirm from './confirm.tsx';
 import * as inPlace from './failures/in-place.ts';
@@ -33,8 +32,7 @@ Reflect.set(globalThis, 'parleyShared', {
   './api.ts': api,
   './chat/files.tsx': files,
   './chats/inbox.tsx': inbox,
-  './chat/linked-chats.ts': linkedChats,
-  './chat/linked-question.tsx': linkedQuestion,
+  './chat/linked-chats.tsx': linkedChats,
   './markdown/plain-text.ts': plainText,
   './confirm.tsx': confirm,
   './failures/in-place.ts': inPlace,

@@ -4,8 +4,8 @@ import type { JSX } from 'preact';
 import { api } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
-import { Time } from '../parts/time.tsx';
-import { dayAndClock, say } from '../texts.ts';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
+import { say } from '../texts.ts';
 import { fileSize, saveAs } from './files.tsx';
 
 interface ListedFile {
@@ -59,27 +59,23 @@ interface FilesProps {
 
 function Files({ listed, hasFailed, save }: FilesProps): JSX.Element | null {
   if (listed === undefined) return hasFailed ? null : <p>{say('page.details.reading')}</p>;
-  if (listed.files.length === 0) return <p class="quiet">{say('page.details.no_files')}</p>;
   return (
     <>
-      <ul class="linked-list">
+      <Rows empty={say('page.details.no_files')}>
         {listed.files.map((file) => (
-          <li class="linked-row" key={file.file}>
-            <span dir="auto">{file.name}</span>
-            <span class="quiet">
-              {fileSize(file.bytes)} · <Time at={file.changedAt} format={dayAndClock} />
-            </span>
-            <button
-              type="button"
-              class="text-button"
-              aria-label={say('page.files.download', { name: file.name })}
-              onClick={() => save(file)}
-            >
-              {say('page.details.download')}
-            </button>
-          </li>
+          <Row
+            key={file.file}
+            title={file.name}
+            about={[`${fileSize(file.bytes)} · `, <Moment at={file.changedAt} />]}
+          >
+            <Act
+              label={say('page.details.download')}
+              name={say('page.files.download', { name: file.name })}
+              press={() => save(file)}
+            />
+          </Row>
         ))}
-      </ul>
+      </Rows>
       {listed.more && <p class="quiet">{say('page.details.more', { count: listed.files.length })}</p>}
     </>
   );

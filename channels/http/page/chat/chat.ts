@@ -14,7 +14,7 @@ import { Composer } from './composer/composer.tsx';
 import { Queue } from './composer/queue-panel.tsx';
 import { Conversation } from './conversation.ts';
 import { asSentAgain } from './files.tsx';
-import { LinkedChats } from './linked-chats.ts';
+import { LinkedChats } from './linked-chats.tsx';
 import type { Outbox } from './outbox.ts';
 import type { TurnAct } from './turn/turn.ts';
 

@@ -3,11 +3,10 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { LinkCommand } from '../../../../src/protocol/sessions/surfaces.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
-import { Time } from '../parts/time.tsx';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
 import { WithCode } from '../parts/with-code.tsx';
-import { dayAndClock, say, sayParts } from '../texts.ts';
-import { type LinkedChats, placeOf } from './linked-chats.ts';
-import { LinkQuestion } from './linked-question.tsx';
+import { say, sayParts } from '../texts.ts';
+import { type LinkedChats, LinkQuestion, placeOf } from './linked-chats.tsx';
 
 /** Opens the dialog. */
 export function showLinked(linked: LinkedChats): void {
@@ -18,24 +17,23 @@ function LinkedDialog({ linked, close }: { linked: LinkedChats; close: () => voi
   useEffect(() => linked.follow(close), []);
   return (
     <Dialog id="linked" class="wide" title={say('page.linked')} close={close}>
-      <ul class="linked-list" aria-label={say('page.linked.list')}>
-        {linked.others.value.map((chat) => (
-          <li class="linked-row" key={chat.address}>
-            <span dir="auto">{placeOf(chat)}</span>
-            <span class="quiet">
-              {sayParts('page.linked.since', { moment: <Time at={chat.linkedAt} format={dayAndClock} /> })}
-            </span>
-            <button
-              type="button"
-              class="text-button"
-              aria-label={say('page.linked.separate_of', { where: placeOf(chat) })}
-              onClick={() => void linked.separate(chat)}
-            >
-              {say('page.linked.separate')}
-            </button>
-          </li>
-        ))}
-      </ul>
+      {linked.others.value.length > 0 && (
+        <Rows label={say('page.linked.list')} empty="">
+          {linked.others.value.map((chat) => {
+            const where = placeOf(chat);
+            const about = sayParts('page.linked.since', { moment: <Moment at={chat.linkedAt} /> });
+            return (
+              <Row key={chat.address} title={where} about={about}>
+                <Act
+                  label={say('page.linked.separate')}
+                  name={say('page.linked.separate_of', { where })}
+                  press={() => void linked.separate(chat)}
+                />
+              </Row>
+            );
+          })}
+        </Rows>
+      )}
       <LinkQuestion id="linked-asks" linked={linked} />
       {linked.key.startsWith('http:') && <Codes linked={linked} />}
       <p id="linked-note" role="status">

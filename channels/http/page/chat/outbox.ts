@@ -2,7 +2,7 @@
 import { effect, untracked } from '@preact/signals';
 import { closestNames } from '../../../../src/lib/text.ts';
 import { api, ApiError, type StoredFile } from '../api.ts';
-import { gatewayCommands } from '../commands/gateway-commands.ts';
+import { gatewayCommands } from '../commands/command-menu.tsx';
 import { confirmDelete } from '../confirm.tsx';
 import { connectionLost } from '../failures/reachability.ts';
 import { showError } from '../failures/show-error.ts';

@@ -9,10 +9,20 @@
 import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { CommandListing } from '../api.ts';
+import { api, type CommandListing } from '../api.ts';
 import { showError } from '../failures/show-error.ts';
 import { say } from '../texts.ts';
-import { gatewayCommands } from './gateway-commands.ts';
+
+let commands: Promise<CommandListing[]> | undefined;
+
+/** The commands of the gateway, read once. Rejects with `ApiError`; the next call tries again then. */
+export function gatewayCommands(): Promise<CommandListing[]> {
+  commands ??= api.commands().catch((error: unknown) => {
+    commands = undefined;
+    throw error;
+  });
+  return commands;
+}
 
 /** What is offered for a draft, and which of it is highlighted. It changes the draft and sends nothing. */
 export class CommandMenu {

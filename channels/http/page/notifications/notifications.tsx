@@ -4,8 +4,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { api } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
-import { Time } from '../parts/time.tsx';
-import { dayAndClock, say, sayParts } from '../texts.ts';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
+import { say, sayParts } from '../texts.ts';
 
 const PATH = '/v1/me/push';
 const WORKER = '/sw.js';
@@ -92,26 +92,20 @@ function Notifications({ close }: { close: () => void }): JSX.Element {
 function Browsers({ state, remove }: { state: PushState; remove: (id: string) => void }): JSX.Element | null {
   if (state.browsers.length === 0) return null;
   return (
-    <ul class="linked-list" aria-label={say('page.push.others')}>
+    <Rows label={say('page.push.others')} empty="">
       {state.browsers.map(({ id, client, createdAt }) => {
         const name = client === '' ? say('page.push.unnamed') : client;
+        const about = sayParts('page.push.since', { moment: <Moment at={createdAt} /> });
         return (
-          <li key={id} class="linked-row">
-            <span dir="auto">{name}</span>
-            <span class="quiet">
-              {sayParts('page.push.since', { moment: <Time at={createdAt} format={dayAndClock} /> })}
-            </span>
-            <button
-              type="button"
-              class="text-button"
-              aria-label={say('page.push.remove_of', { client: name })}
-              onClick={() => remove(id)}
-            >
-              {say('page.push.remove')}
-            </button>
-          </li>
+          <Row key={id} title={name} about={about}>
+            <Act
+              label={say('page.push.remove')}
+              name={say('page.push.remove_of', { client: name })}
+              press={() => remove(id)}
+            />
+          </Row>
         );
       })}
-    </ul>
+    </Rows>
   );
 }

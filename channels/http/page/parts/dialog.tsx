@@ -40,8 +40,9 @@ export function showDialog(dialogOf: (close: () => void) => JSX.Element): void {
   const close = (): void => {
     // Closed first: the focus goes back to where it was.
     place.querySelector('dialog')?.close();
-    render(null, place);
     place.remove();
+    // Not at once: an effect of the dialog may close it while it is drawn.
+    queueMicrotask(() => render(null, place));
   };
   const Shown = (): JSX.Element => dialogOf(close);
   render(<Shown />, place);

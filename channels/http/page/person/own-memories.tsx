@@ -5,8 +5,8 @@ import { api } from '../api.ts';
 import { confirmDelete } from '../confirm.tsx';
 import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
-import { Time } from '../parts/time.tsx';
-import { dayAndClock, say, sayParts } from '../texts.ts';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
+import { say, sayParts } from '../texts.ts';
 
 interface Memory {
   id: number;
@@ -40,29 +40,26 @@ function OwnMemories({ close }: { close: () => void }): JSX.Element {
     <Dialog class="wide memory" title={say('page.memory.title')} close={close}>
       <p class="quiet">{say('page.memory.how')}</p>
       <div aria-live="polite">
-        {memories === undefined && say('page.memory.reading')}
-        {memories?.length === 0 && <p>{say('page.memory.none')}</p>}
-        <ul class="linked-list">
-          {memories?.map((memory) => {
-            const { id, text, session, untrusted, createdAt } = memory;
-            const moment = <Time at={createdAt} format={dayAndClock} />;
-            const key = untrusted ? 'page.memory.unverified' : 'page.memory.from';
-            return (
-              <li key={id} class="linked-row">
-                <span dir="auto">{text}</span>
-                <span class="quiet">{sayParts(key, { session, moment })}</span>
-                <button
-                  type="button"
-                  class="text-button"
-                  aria-label={say('page.memory.forget_of', { text })}
-                  onClick={() => attempt(() => forget(memory))}
-                >
-                  {say('page.memory.forget')}
-                </button>
-              </li>
-            );
-          })}
-        </ul>
+        {memories === undefined ? (
+          say('page.memory.reading')
+        ) : (
+          <Rows empty={say('page.memory.none')}>
+            {memories.map((memory) => {
+              const { id, text, session, untrusted, createdAt } = memory;
+              const key = untrusted ? 'page.memory.unverified' : 'page.memory.from';
+              const about = sayParts(key, { session, moment: <Moment at={createdAt} /> });
+              return (
+                <Row key={id} title={text} about={about}>
+                  <Act
+                    label={say('page.memory.forget')}
+                    name={say('page.memory.forget_of', { text })}
+                    press={() => attempt(() => forget(memory))}
+                  />
+                </Row>
+              );
+            })}
+          </Rows>
+        )}
       </div>
       <p class="error-text" role="alert">
         {problem}

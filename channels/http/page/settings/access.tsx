@@ -2,9 +2,10 @@
 import type { JSX } from 'preact';
 import { confirmDelete } from '../confirm.tsx';
 import { ask } from '../requests.ts';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
 import { say, sayParts } from '../texts.ts';
 import type { AccessReport } from '../../../../src/protocol/operator/administration.ts';
-import { Act, Choice, Field, Form, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
+import { Choice, Field, Form, Loading, Section, useAnswer } from './parts.tsx';
 
 type Wire<Part> = { [Key in keyof Part]: Part[Key] extends Date ? string : Part[Key] };
 

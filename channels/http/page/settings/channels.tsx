@@ -5,10 +5,11 @@ import type { HealthReport } from '../../../../src/protocol/gateway-api.ts';
 import type { ChannelSetup, ChannelTried } from '../../../../src/protocol/operator/administration.ts';
 import { ask } from '../requests.ts';
 import { run } from '../failures/show-error.ts';
+import { Row, Rows } from '../parts/rows.tsx';
 import { say } from '../texts.ts';
 import { ApproveForm } from './access.tsx';
 import { ConfigAnswer, ConfigForm } from './config-form.tsx';
-import { Field, Form, Loading, Row, Rows, Section, useAnswer } from './parts.tsx';
+import { Field, Form, Loading, Section, useAnswer } from './parts.tsx';
 import { stateOf } from './overview.tsx';
 
 /** Pause between two looks at the channels, in milliseconds. */

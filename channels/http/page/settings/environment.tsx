@@ -2,9 +2,10 @@
 import type { JSX } from 'preact';
 import { useContext } from 'preact/hooks';
 import { CopyButton } from '../parts/copy.tsx';
+import { Row, Rows } from '../parts/rows.tsx';
 import { kept, say } from '../texts.ts';
 import { ConfigAnswer } from './config-form.tsx';
-import { Loading, Row, Rows, Section } from './parts.tsx';
+import { Loading, Section } from './parts.tsx';
 
 export function Environment(): JSX.Element {
   const config = useContext(ConfigAnswer);

@@ -5,8 +5,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LogLine } from '../../../../src/protocol/operator/administration.ts';
+import { Moment } from '../parts/rows.tsx';
 import { exactly, say, toTheSecond } from '../texts.ts';
-import { Chips, Loading, Moment, useAnswer } from './parts.tsx';
+import { Chips, Loading, useAnswer } from './parts.tsx';
 
 /** Pause between two looks at the log, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;

@@ -4,8 +4,9 @@ import { useState } from 'preact/hooks';
 import { confirmDelete } from '../confirm.tsx';
 import { ask } from '../requests.ts';
 import { run } from '../failures/show-error.ts';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
 import { say, sayParts } from '../texts.ts';
-import { Act, Field, Form, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
+import { Field, Form, Loading, Section, useAnswer } from './parts.tsx';
 
 interface Memory {
   id: number;

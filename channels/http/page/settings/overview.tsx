@@ -3,8 +3,9 @@ import type { JSX } from 'preact';
 import type { HealthReport } from '../../../../src/protocol/gateway-api.ts';
 import type { LogLine } from '../../../../src/protocol/operator/administration.ts';
 import { modelProblem } from '../failures/model-problem.ts';
+import { type Mood, Moment, Row, Rows } from '../parts/rows.tsx';
 import { say } from '../texts.ts';
-import { Loading, type Mood, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
+import { Loading, Section, useAnswer } from './parts.tsx';
 
 /** Pause between two looks at the gateway's health, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;

@@ -3,9 +3,8 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../failures/in-place.ts';
 import { showError } from '../failures/show-error.ts';
-import { Time } from '../parts/time.tsx';
 import { ask } from '../requests.ts';
-import { dayAndClock, say } from '../texts.ts';
+import { say } from '../texts.ts';
 
 /** An answer of the API: undefined until it is there. */
 export interface Answer<Body> {
@@ -80,60 +79,6 @@ export function Section(props: {
       {props.about && <p class="quiet">{props.about}</p>}
       {props.children}
     </section>
-  );
-}
-
-/** Rows; or, without any, what would be here. */
-export function Rows({
-  children,
-  empty,
-}: {
-  children: ComponentChildren[];
-  empty: ComponentChildren;
-}): JSX.Element {
-  return children.length === 0 ? (
-    <p class="settings-empty">{empty}</p>
-  ) : (
-    <ul class="settings-rows">{children}</ul>
-  );
-}
-
-/** How well something works; `off` is no fault. */
-export type Mood = 'ok' | 'busy' | 'warning' | 'error' | 'off';
-
-/** A row: what it is about, more about it, and what can be done with it. */
-export function Row(props: {
-  title: string;
-  mood?: Mood;
-  about: ComponentChildren;
-  more?: ComponentChildren;
-  children?: ComponentChildren;
-}): JSX.Element {
-  return (
-    <li class="settings-row">
-      <span class={`settings-row-title${props.mood === undefined ? '' : ` dot ${props.mood}`}`} dir="auto">
-        {props.title}
-      </span>
-      <span class="quiet settings-row-about" dir="auto">
-        {props.about}
-      </span>
-      <span class="settings-row-buttons">{props.children}</span>
-      {props.more}
-    </li>
-  );
-}
-
-/** A button; `of` is what it acts on, for people who hear the page. */
-export function Act(props: { label: string; of: string; press: () => void; danger?: boolean }): JSX.Element {
-  return (
-    <button
-      type="button"
-      class={props.danger ? 'danger' : undefined}
-      aria-label={`${props.label}: ${props.of}`}
-      onClick={props.press}
-    >
-      {props.label}
-    </button>
   );
 }
 
@@ -263,15 +208,4 @@ export function Table(props: { caption: string; heads: string[]; rows: Component
       </table>
     </div>
   );
-}
-
-/** A moment with day and time; a dash without one. */
-export function Moment({
-  at,
-  as = dayAndClock,
-}: {
-  at: string | number | null | undefined;
-  as?: typeof dayAndClock;
-}): JSX.Element {
-  return at === null || at === undefined ? <>–</> : <Time at={at} format={as} />;
 }

@@ -5,10 +5,11 @@ import type { Profile, ProfileReport } from '../../../../src/protocol/agent/prof
 import { confirmDelete } from '../confirm.tsx';
 import { ask } from '../requests.ts';
 import { run } from '../failures/show-error.ts';
+import { Row, Rows } from '../parts/rows.tsx';
 import { kept, say, type TextRef } from '../texts.ts';
 import { type Change, type Part, SettingsForm } from './config-form.tsx';
 import { type Schema, type Setting, settingsIn } from './config-values.ts';
-import { Field, Form, Loading, Row, Rows, Section, useAnswer } from './parts.tsx';
+import { Field, Form, Loading, Section, useAnswer } from './parts.tsx';
 
 /** What the last change reported; shown once, above the list. */
 let lastReport = '';

@@ -6,8 +6,9 @@ import { askText, confirmDelete } from '../confirm.tsx';
 import { messageOf } from '../failures/in-place.ts';
 import { Dialog, showDialog } from '../parts/dialog.tsx';
 import { ask } from '../requests.ts';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
 import { dayAndClock, say, sayParts } from '../texts.ts';
-import { Act, Choice, Field, Form, Loading, Moment, Row, Rows, Section, Table, useAnswer } from './parts.tsx';
+import { Choice, Field, Form, Loading, Section, Table, useAnswer } from './parts.tsx';
 
 /** The gateway refuses a longer one. */
 const MAX_TASK_CHARS = 4_000;

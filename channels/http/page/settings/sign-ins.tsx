@@ -2,8 +2,9 @@
 import type { JSX } from 'preact';
 import { confirmDelete } from '../confirm.tsx';
 import { ask } from '../requests.ts';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
 import { dayAndClock, say, sayParts } from '../texts.ts';
-import { Act, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
+import { Loading, Section, useAnswer } from './parts.tsx';
 
 interface SignIn {
   id: string;

@@ -5,8 +5,9 @@ import { askText, confirmDelete } from '../confirm.tsx';
 import { ask } from '../requests.ts';
 import { run } from '../failures/show-error.ts';
 import { CopyButton } from '../parts/copy.tsx';
+import { Act, Moment, Row, Rows } from '../parts/rows.tsx';
 import { say, sayParts } from '../texts.ts';
-import { Act, Choice, Field, Form, Loading, Moment, Row, Rows, Section, useAnswer } from './parts.tsx';
+import { Choice, Field, Form, Loading, Section, useAnswer } from './parts.tsx';
 
 interface Token {
   id: string;

@@ -6,7 +6,7 @@ import { type Chat, shownChat } from '../chat/chat.ts';
 import { focusDraft, MessageField } from '../chat/composer/composer.tsx';
 import { DropOverlay } from '../chat/composer/file-tray.tsx';
 import { QueuePanel } from '../chat/composer/queue-panel.tsx';
-import { LinkQuestion } from '../chat/linked-question.tsx';
+import { LinkQuestion } from '../chat/linked-chats.tsx';
 import { Transcript } from '../chat/transcript.tsx';
 import type { Approvals } from '../chats/approvals.ts';
 import type { ChatList } from '../chats/chat-list.ts';

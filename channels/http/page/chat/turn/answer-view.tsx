@@ -1,8 +1,7 @@
 /** Draws the parts of an answer. */
-import type { ComponentChildren, JSX } from 'preact';
+import { Component, type ComponentChildren, type JSX } from 'preact';
 import { Markdown } from '../../markdown/markdown.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { memo } from '../../parts/memo.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../texts.ts';
 import { isOwnDecision } from '../approvals/own-decisions.ts';
@@ -31,22 +30,30 @@ export function Parts({ answer }: { answer: Answer }): JSX.Element {
   );
 }
 
-const PartView = memo(({ part }: { part: Part }): JSX.Element => {
-  switch (part.kind) {
-    case 'text':
-      return <Text part={part} />;
-    case 'thinking':
-      return <Thinking part={part} />;
-    case 'tool':
-      return <Tool part={part} />;
-    case 'agent':
-      return <Agent part={part} />;
-    case 'note':
-      return <Note text={part.text} />;
-    default:
-      return part satisfies never;
+/** A part that did not change stays the same object, and is not drawn again. */
+class PartView extends Component<{ part: Part }> {
+  override shouldComponentUpdate({ part }: { part: Part }): boolean {
+    return part !== this.props.part;
   }
-});
+
+  override render(): JSX.Element {
+    const { part } = this.props;
+    switch (part.kind) {
+      case 'text':
+        return <Text part={part} />;
+      case 'thinking':
+        return <Thinking part={part} />;
+      case 'tool':
+        return <Tool part={part} />;
+      case 'agent':
+        return <Agent part={part} />;
+      case 'note':
+        return <Note text={part.text} />;
+      default:
+        return part satisfies never;
+    }
+  }
+}
 
 function Text({ part: { text, isGrowing, isError } }: { part: TextPart }): JSX.Element {
   return (

@@ -1,5 +1,6 @@
 /** The chats that share the open conversation. */
 import { computed, signal } from '@preact/signals';
+import type { JSX } from 'preact';
 import type { LinkCommand } from '../../../../src/protocol/sessions/surfaces.ts';
 import { api, ApiError } from '../api.ts';
 import { channelOf } from '../chats/chat-names.ts';
@@ -142,4 +143,27 @@ export class LinkedChats {
     await this.refresh();
     return hasWorked;
   }
+}
+
+/** The question of another chat, where there is one. */
+export function LinkQuestion({ linked, id }: { linked: LinkedChats; id: string }): JSX.Element {
+  const asks = linked.asks.value;
+  const group = asks?.place === 'group' ? ` ${say('link.group_reads_here')}` : '';
+  return (
+    <div id={id} class="approvals" aria-live="polite" hidden={asks === null}>
+      {asks && (
+        <div class="approval">
+          <p>{`${say('page.linked.would', { where: placeOf(asks) })}${group} ${say('link.decline_strangers')}`}</p>
+          <div class="approval-foot">
+            <button type="button" class="primary" onClick={() => void linked.answer(asks, true)}>
+              {say('link.join')}
+            </button>
+            <button type="button" onClick={() => void linked.answer(asks, false)}>
+              {say('link.decline')}
+            </button>
+          </div>
+        </div>
+      )}
+    </div>
+  );
 }
