@@ -23,6 +23,8 @@ export interface InboundContext {
   /** The message that it replies to, if the homeserver still has it. */
   repliedTo?: RawMessage | undefined;
   repliedName?: string | undefined;
+  /** The message that it edits, if the homeserver still has it: an edit does not name its thread. */
+  edited?: RawMessage | undefined;
   /** Commands that people can write with a `!`. */
   commands: readonly CommandListing[];
 }
@@ -44,7 +46,7 @@ export function toInbound(message: RawMessage, about: InboundContext): InboundMe
   });
   return {
     id,
-    ...placeOf(roomId, relation),
+    ...(isEdit && about.edited !== undefined ? placeOf(roomId, about.edited) : placeOf(roomId, message)),
     senderId: sender,
     // Bots send notices so that no other bot answers ("m.notice").
     ...(content.msgtype === 'm.notice' && { fromBot: true }),
@@ -90,9 +92,16 @@ export function replyOf({ content }: RawMessage): string | undefined {
   return relation?.['m.in_reply_to']?.event_id;
 }
 
+/** The message that an edit changes; undefined for anything else. */
+export function editedIn({ content }: RawMessage): string | undefined {
+  const relation = content['m.relates_to'];
+  return relation?.rel_type === 'm.replace' ? relation.event_id : undefined;
+}
+
 /** A thread is a separate conversation. */
-function placeOf(roomId: string, relation: RawMessage['content']['m.relates_to']): Place {
+export function placeOf(roomId: string, { content }: Pick<RawMessage, 'content'>): Place {
   const place = { channel: 'matrix', chatId: roomId };
+  const relation = content['m.relates_to'];
   const isThread = relation?.rel_type === 'm.thread' && relation.event_id !== undefined;
   return isThread ? { ...place, threadId: relation.event_id } : place;
 }

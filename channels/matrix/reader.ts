@@ -6,7 +6,7 @@ import { toAct } from '../../src/protocol/channel-parts.ts';
 import { checkPlace, type KeptButton, mayPress, namedIn, pressedBy, readButtons } from './content.ts';
 import { pathOf, RELATIONS } from './client.ts';
 import { type RawEvent, type RawMessage, readEvents, readMessage, readReaction } from './events.ts';
-import { isStop, replyOf, toEarlier, toInbound } from './inbound.ts';
+import { editedIn, isStop, placeOf, replyOf, toEarlier, toInbound } from './inbound.ts';
 import type { Rooms } from './rooms.ts';
 import { shownContent } from './sending.ts';
 import type { ReceivingParts } from './sync.ts';
@@ -65,12 +65,15 @@ export class Reader {
     const reply = replyOf(message);
     const replied = reply === undefined ? undefined : await sending.event(roomId, reply);
     const repliedTo = replied && readMessage({ ...replied, content: shownContent(replied) });
+    const edit = editedIn(message);
+    const edited = edit === undefined ? undefined : await sending.event(roomId, edit);
     const inbound = toInbound(message, {
       roomId,
       place: await rooms.placeOf(roomId),
       self: { userId: self, name: await rooms.nameOf(roomId, self) },
       senderName: await rooms.nameOf(roomId, message.sender),
       commands: gateway.commands,
+      edited: edited && readMessage(edited),
       ...(repliedTo && { repliedTo, repliedName: await rooms.nameOf(roomId, repliedTo.sender) }),
     });
     const button = replied && namedIn(inbound.content, this.#buttonsOf(replied));
@@ -90,7 +93,9 @@ export class Reader {
     if (button === undefined && !isStop(reaction.key)) return undefined;
     const { event_id: id, sender: senderId, origin_server_ts: timestamp } = event;
     const place = await this.#rooms.placeOf(roomId);
-    const message = toAct({ id, channel: 'matrix', chatId: roomId, senderId, timestamp, place });
+    const shown = about && readMessage(about);
+    const where = shown === undefined ? { channel: 'matrix', chatId: roomId } : placeOf(roomId, shown);
+    const message = toAct({ id, ...where, senderId, timestamp, place });
     if (button === undefined) return { ...message, stops: reaction.about };
     const senderName = await this.#rooms.nameOf(roomId, senderId);
     return pressOf({ ...message, senderName }, button, reaction.about);

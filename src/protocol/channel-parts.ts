@@ -99,7 +99,7 @@ export function nonceDigest(text: string, length: number): string {
 
 /** What a person does other than writing: a message without text. */
 export function toAct(
-  act: Pick<InboundMessage, 'id' | 'channel' | 'chatId' | 'senderId' | 'timestamp' | 'place'>,
+  act: Pick<InboundMessage, 'id' | 'channel' | 'chatId' | 'threadId' | 'senderId' | 'timestamp' | 'place'>,
 ): InboundMessage {
   return { ...act, content: '', media: [], mentioned: true };
 }

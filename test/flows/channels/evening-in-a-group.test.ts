@@ -99,10 +99,12 @@ const onMatrix = async ({ store }: GatewayFixture): Promise<Group> => {
   const room = rooms.room(ada, rooms.person('Bob'));
   await store.access.addGrant('matrix', 'group', room.id);
   const named = (text: string): string => `${rooms.bot.id}: ${text}`;
+  // Neither a reaction nor an edit says in which thread its message is.
+  const { event_id: thread } = matrix.says(room, 'Evening all', ada, { mentions: false });
   return {
-    address: addressOf({ channel: 'matrix', chatId: room.id }),
+    address: addressOf({ channel: 'matrix', chatId: room.id, threadId: thread }),
     asks(text) {
-      const event = matrix.says(room, named(text), ada);
+      const event = matrix.says(room, named(text), ada, { thread });
       return {
         edits: (fresh) => void matrix.edits(room, event, named(fresh)),
         deletes: () => void rooms.redact(room, event.event_id, ada.id),
