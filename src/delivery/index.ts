@@ -6,7 +6,7 @@ import type { DeliveryContext, DeliveryDeps } from './context.ts';
 import { createOldButtons } from './final/old-buttons.ts';
 import { createOut } from './final/out.ts';
 import { PartNotes } from './final/part-notes.ts';
-import { AgentCards, LiveAgentCard } from './live/agent-card.ts';
+import { AgentCards } from './live/agent-card.ts';
 import { openReply, ShownTexts } from './live/reply.ts';
 import { OpenSurfaces } from './live/surfaces.ts';
 import { PlanCards } from './plan-card.ts';
@@ -68,7 +68,7 @@ export function createDelivery(deps: DeliveryDeps): Delivery {
     live: {
       open,
       announceAgent: (card) => agentCards.announce(card),
-      followAgent: (session, card) => new LiveAgentCard(context, session, card),
+      followAgent: (session, card) => agentCards.follow(session, card),
       endAgent: (card, end, key) => agentCards.end(card, end, key),
     },
     out: createOut(context, { surfaces, shownTexts, cards, oldButtons }),

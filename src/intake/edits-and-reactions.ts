@@ -14,7 +14,7 @@ import { deliver } from './replies.ts';
 import { describeStop, stopSession } from './sessions.ts';
 import type { NoteDeleted } from '../protocol/store/group-chats.ts';
 import { agentLane, agentPrefix } from '../protocol/agent/subagents.ts';
-import { readAgentButton, readTurnButton } from '../protocol/delivery.ts';
+import { agentCardRef, readAgentButton, readTurnButton } from '../protocol/delivery.ts';
 import type { Say } from '../protocol/texts/say.ts';
 
 const VALUE = /^again:([\w-]{1,64})$/;
@@ -126,7 +126,11 @@ export function createAgentButtons(context: IntakeContext): PressHandler {
     const isStopped = await context.store.subagents.stop({ agentId, session });
     context.bus.notifyStop(agentLane(agentId));
     context.bus.sweepSoon();
-    return { reply: say(isStopped ? 'agent.stop_requested' : 'agent.over') };
+    // A lost send may have left a second copy of the card.
+    return {
+      reply: say(isStopped ? 'agent.stop_requested' : 'agent.over'),
+      shownBy: agentCardRef(agentId),
+    };
   };
 }
 

@@ -47,6 +47,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
   let lease: string | undefined = 'node1';
   const turns = new Map<string, NonNullable<Awaited<ReturnType<SessionStore['turn']>>>>();
   const queued: DeliveryPayload[] = [];
+  const queuedKeys = new Set<string>();
   /** Like the store: once the lane is lost, only what is stored can be continued. */
   const note = async (ref: string, sent: SentMessage[]): Promise<NotedParts> => {
     await database;
@@ -111,6 +112,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
     }),
     ledger: partial<Ledger>({
       undelivered: async (address) => ahead.has(address),
+      wasQueued: async (_address, key) => queuedKeys.has(key),
       sentParts: async (ref) => parts.get(ref) ?? [],
       missedEdits: async () => [],
       sentAmong: async (ids) =>
@@ -124,6 +126,7 @@ export function buildDelivery(options: Partial<FakeChannelOptions> = {}) {
       },
       async enqueue(_address, payload) {
         queued.push(payload);
+        queuedKeys.add(payload.key ?? payload.ref);
         return { heads: [] };
       },
       sessionOf: async (address) => address,

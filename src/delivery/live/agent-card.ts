@@ -63,14 +63,24 @@ export class AgentCards {
     await enqueue(this.#context, card, '', headOf(card, 'working', say), stop);
   }
 
+  /** Edits the card while its subagent works on this node; another card may take its place after that. */
+  follow(session: `${string}:${string}`, card: AgentCard): FollowedAgent {
+    const live = new LiveAgentCard(this.#context, session, card);
+    return {
+      release: async () => {
+        const open = this.#open.get(chatOf(card.address));
+        open?.delete(card.agentId);
+        if (open?.size === 0) this.#open.delete(chatOf(card.address));
+        await live.release();
+      },
+    };
+  }
+
   /** Shows how it ended, without the button; `key` tells this end from that of another attempt. Throws `StoreError`. */
   async end(card: AgentCard, end: AgentEnd, key: string): Promise<void> {
     if (channelOf(this.#context, card) === undefined) return;
-    const { agentId, address } = card;
-    const open = this.#open.get(chatOf(address));
-    const isOpen = open?.delete(agentId) === true;
-    if (open?.size === 0) this.#open.delete(chatOf(address));
-    if (!isOpen && (await this.#context.sentParts(agentCardRef(agentId))).length === 0) return;
+    // Its lane may send the card later, and another node may have announced it.
+    if (!(await this.#context.ledger.wasQueued(card.address, agentCardRef(card.agentId)))) return;
     await enqueue(this.#context, card, `:${key}`, headOf(card, end, sayOf(this.#context, card)), []);
   }
 }
@@ -96,8 +106,8 @@ function headOf({ profileId, task }: AgentCard, state: 'working' | AgentEnd, say
   return say(`agent.${state}`, { name, task: escapeMarkdown(clipEnd(oneLine(task), MAX_TASK)) });
 }
 
-/** Edits the card while its subagent works on this node. Never throws. */
-export class LiveAgentCard implements LiveEdit, FollowedAgent {
+/** The edits of a card on this node. Never throws. */
+class LiveAgentCard implements LiveEdit, FollowedAgent {
   readonly #context: DeliveryContext;
   readonly #card: AgentCard;
   readonly #channel: Channel | undefined;

@@ -14,7 +14,7 @@ const SETTINGS = {
 };
 
 describeGateway('what a conversation leaves on screens', SETTINGS, (fixture) => {
-  const { screen, seen, says, owner, asked } = questionsOn(fixture);
+  const { screen, seen, says, owner, asked, messageWith, copied, pressed } = questionsOn(fixture);
   const card = (chat: string) =>
     fixture()
       .telegram.messages(chat)
@@ -103,6 +103,19 @@ describeGateway('what a conversation leaves on screens', SETTINGS, (fixture) => 
     says(chat, 'once more');
     await seen(chat, 'once more');
     await ended(chat);
+  });
+
+  it('is one card once the second one is pressed that a killed process has left', async () => {
+    const chat = await working();
+    await fixture().idle(`telegram:${chat}`);
+    const first = messageWith(chat, 'is working in the background');
+    const copy = await copied(chat, 'is working in the background');
+    expect(await pressed(chat, 'Stop')).toBe('It is being stopped.');
+    await vi.waitFor(() => {
+      const shown = fixture().telegram.messages(chat);
+      expect(shown.map(({ id }) => id)).not.toContain(copy);
+      expect(shown.find(({ id }) => id === first)?.text).toContain('was stopped');
+    }, WAIT);
   });
 
   it('is over with a new conversation', async () => {

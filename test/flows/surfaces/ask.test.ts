@@ -2,7 +2,6 @@
 import { expect, it, vi } from 'vitest';
 import { MAX_ANSWER_CHARS } from '../../../src/protocol/agent/approvals.ts';
 import { fillsIn } from '../../fakes/discord/acts.ts';
-import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 import { telegramProcess } from '../telegram-process.ts';
 import { ASKING_OWNERS, questionsOn } from './questions.ts';
@@ -25,6 +24,7 @@ describeGateway('a question to another person', SETTINGS, (fixture) => {
     calls,
     owner,
     messageWith,
+    copied,
     pressed,
     toolAnswer,
     asked,
@@ -82,22 +82,11 @@ describeGateway('a question to another person', SETTINGS, (fixture) => {
       const { friend } = await asked(question);
       await fixture().idle(`telegram:${friend}`);
       const stored = telegram.messages(friend).find(({ text }) => text.includes(question));
-      const keyboard = stored?.buttons.map(({ text, data }) => ({ text, callback_data: data })) ?? [];
-      const sent = await fetch(`${telegram.root}/bot${FAKE_TOKEN}/sendMessage`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          chat_id: friend,
-          text: question,
-          reply_markup: { inline_keyboard: [keyboard] },
-        }),
-      });
-      expect(sent.status).toBe(200);
-      const copy = telegram.messages(friend).at(-1);
+      const copy = await copied(friend, question);
       await pressed(friend, label);
       await vi.waitFor(() => {
         const shown = telegram.messages(friend);
-        expect(shown.map(({ id }) => id)).not.toContain(copy?.id);
+        expect(shown.map(({ id }) => id)).not.toContain(copy);
         expect(shown.find(({ id }) => id === stored?.id)?.text).toContain(outcome);
       }, WAIT);
     }

@@ -1,6 +1,7 @@
 /** People on Telegram who have each other asked through the bot: what they write and press, and what they read. */
 import { expect, vi } from 'vitest';
 import { withoutNotes } from '../../fakes/model/spoken-text.ts';
+import { FAKE_TOKEN } from '../../fakes/telegram/telegram.ts';
 import { FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
 
 /** The friends who own the bot of these tests. */
@@ -42,6 +43,20 @@ export function questionsOn(fixture: () => GatewayFixture) {
     if (found === undefined) throw new Error(`no message with "${text}" in ${chat}`);
     return found.id;
   };
+  /** Sends the message with that text once more, as a process does whose first send was killed; returns the id of the copy. */
+  const copied = async (chat: string, text: string): Promise<number> => {
+    const { telegram } = fixture();
+    const id = messageWith(chat, text);
+    const { buttons = [] } = telegram.messages(chat).find((one) => one.id === id) ?? {};
+    const keyboard = buttons.map((one) => ({ text: one.text, callback_data: one.data }));
+    const sent = await fetch(`${telegram.root}/bot${FAKE_TOKEN}/sendMessage`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ chat_id: chat, text, reply_markup: { inline_keyboard: [keyboard] } }),
+    });
+    expect(sent.status).toBe(200);
+    return telegram.messages(chat).at(-1)?.id ?? 0;
+  };
   const pressed = async (chat: string, label: string): Promise<string> => {
     const id = fixture().telegram.press(chat, label, chat);
     await vi.waitFor(() => expect(fixture().telegram.pressed.answers.has(id)).toBe(true), WAIT);
@@ -67,5 +82,5 @@ export function questionsOn(fixture: () => GatewayFixture) {
     return { chat, friend, said };
   };
 
-  return { screen, seen, says, calls, owner, messageWith, pressed, toolAnswer, asked, person };
+  return { screen, seen, says, calls, owner, messageWith, copied, pressed, toolAnswer, asked, person };
 }
