@@ -55,6 +55,10 @@ describe('the judge of questions', () => {
     const working = CARD.replace('has finished', 'is working in the background');
     expect(judged({ worker: chat('7103', [working, 1, 0]) }).lost).toHaveLength(2);
     expect(judged({ owners: [chat('7101', ['May I do this? wipe', 3, 0])] }).lost).toHaveLength(1);
+    const copied = (seen: number, end = CARD) => judged({ worker: chat('7103', [working, 1, seen], end) });
+    expect(copied(4_900)).toMatchObject({ lost: [], ambiguous: [expect.stringContaining('2 times')] });
+    expect(copied(4_000)).toMatchObject({ lost: [`left open: ${working}`, expect.any(String)] });
+    expect(copied(4_900, working).lost).not.toEqual([]);
   });
 
   it('finds second copies, unless a kill may have taken the reply to the first', () => {

@@ -95,9 +95,9 @@ function judgeOwner(evidence: AskEvidence, chat: ChatEvidence): Partial<Judged> 
   };
 }
 
-/** One card for each subagent, which has ended. */
+/** One card for each subagent, which has ended: a second one whose send a kill left unanswered stays as it is. */
 function judgeWorker(evidence: AskEvidence): Partial<Judged> {
-  const { worker, cards } = evidence;
+  const { worker, cards, deaths } = evidence;
   const shown = worker.shown
     .filter(({ text }) => text.startsWith('◆'))
     .map((one) => ({ ...one, chat: worker }));
@@ -106,9 +106,14 @@ function judgeWorker(evidence: AskEvidence): Partial<Judged> {
     if (own.length === 0) return { lost: [`the subagent of s90#${at} has no card`] };
     return copiesOf(evidence, `the card of s90#${at}`, own);
   });
-  const working = shown.filter(({ text }) => text.includes('is working'));
+  const hasEnded = (task: string): boolean =>
+    shown.some(({ text }) => text.endsWith(task) && !text.includes('is working'));
+  const open = shown.filter(({ id, text }) => {
+    const isCopy = isStruck(deaths, worker.seenAt(id)) && hasEnded(/: .*/.exec(text)?.[0] ?? '');
+    return text.includes('is working') && !isCopy;
+  });
   return {
-    lost: [...judged.flatMap(({ lost }) => lost ?? []), ...working.map(({ text }) => `left open: ${text}`)],
+    lost: [...judged.flatMap(({ lost }) => lost ?? []), ...open.map(({ text }) => `left open: ${text}`)],
     seenTwice: judged.flatMap(({ seenTwice }) => seenTwice ?? []),
     ambiguous: judged.flatMap(({ ambiguous }) => ambiguous ?? []),
   };
