@@ -75,12 +75,14 @@ export class BotLimits {
   /** All calls, and those answered "too fast". */
   readonly counts = { calls: 0, refused: 0 };
   readonly #bot: BotRate;
+  readonly #hasBucket: boolean;
   readonly #bursts = new BurstTrust();
   /** Monotonic time until which the edits have used their share; for edits made while a final was waiting. */
   #editsDue = 0;
 
   constructor(callsPerSecond: RateLimits['callsPerSecond'], bucket?: number) {
     this.#bot = new BotRate(callsPerSecond, bucket);
+    this.#hasBucket = bucket !== undefined;
   }
 
   perSecond(now: number): number {
@@ -149,7 +151,9 @@ export class BotLimits {
       return;
     }
     this.counts.refused++;
-    const isBot = error.global || (quiet && limit.countsForBot && this.#bot.isBusy(now));
+    // A platform with a bucket for the bot has none for its places.
+    const mayBeBot = this.#hasBucket || (quiet && this.#bot.isBusy(now));
+    const isBot = error.global || (limit.countsForBot && mayBeBot);
     if (early && isBot) this.#bursts.end(limit.shape, false);
     if (error.global) {
       this.#bot.slowDown(now, startedAt, pauseMs);

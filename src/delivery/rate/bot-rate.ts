@@ -14,6 +14,8 @@ const CEILING_MS = 3_600_000;
 /** A refusal lowers the rate to this fraction of the refused rate; later it rises at most to this fraction. */
 const AFTER_REFUSAL = 0.8;
 const BELOW_CEILING = 0.95;
+/** The wait for a bucket is anything up to the time of a call: its pace is at first taken for this fraction of what that says. */
+const AFTER_WAIT = 0.5;
 
 /** While the platform's pause lasts the rate is this fraction of what it was: other places may continue. */
 const DURING_PAUSE = 0.5;
@@ -63,6 +65,8 @@ export class BotRate {
   #ceiling: { perSecond: number; until: number } | undefined;
   /** The last refusal: while its pause lasts the rate is lower. */
   #cut: Cut | undefined;
+  /** When the empty bucket got its next call, as the last refusal said, and how many it has accepted since. */
+  #refill: { at: number; passed: number } | undefined;
   /** Since when calls have been waiting without a break, and when the rate last rose. */
   #busySince: number | undefined;
   #raisedAt = 0;
@@ -85,7 +89,14 @@ export class BotRate {
   readyAt(now: number, kind: CallKind = 'final'): number {
     const reserve = this.#bucket !== undefined && kind === 'edit' ? KEPT_FROM_EDITS : 0;
     const early = Math.max(0, (this.#bucket ?? BURST) - 1 - reserve);
-    return Math.max(this.#stoppedUntil, this.#due - (early * SECOND_MS) / this.perSecond(now));
+    const at = (perSecond: number): number => this.#due - (early * SECOND_MS) / perSecond;
+    const cut = this.#cut;
+    // What waits does not look again when the pause ends, and its lower rate with it.
+    const dueAt =
+      cut !== undefined && now < cut.until
+        ? Math.min(at(cut.perSecond), Math.max(cut.until, at(this.#perSecond)))
+        : at(this.#perSecond);
+    return Math.max(this.#stoppedUntil, dueAt);
   }
 
   /** True if a call now would keep no one waiting. */
@@ -134,6 +145,7 @@ export class BotRate {
 
   /** Records that a call that started at `startedAt` was accepted. */
   pass(startedAt: number): void {
+    if (this.#refill !== undefined && startedAt > (this.#cut?.at ?? 0)) this.#refill.passed++;
     if (this.#cut !== undefined && startedAt > this.#cut.at) this.#cut.passed = true;
   }
 
@@ -147,10 +159,11 @@ export class BotRate {
     // A refusal within the pause says nothing new about the rate before it.
     const inPause = lastCut !== undefined && now < lastCut.until ? lastCut : undefined;
     if (inPause === undefined) {
-      const tooFast = this.#refusedRate(pauseMs);
+      const { tooFast, share } = this.#refusedRate(now, pauseMs);
       this.#ceiling = { perSecond: tooFast, until: now + CEILING_MS };
-      this.#perSecond = Math.max(this.#least, tooFast * AFTER_REFUSAL);
+      this.#perSecond = Math.max(this.#least, tooFast * share);
       this.#raisedAt = until;
+      this.#refill = { at: now + pauseMs, passed: 0 };
     }
     // After the pause there is one call at once: a bucket is empty, and what may be early of a rate was counted.
     const afterPause = until + (((this.#bucket ?? BURST) - 1) * SECOND_MS) / this.#perSecond;
@@ -165,10 +178,23 @@ export class BotRate {
     this.#cut = { at: now, until, perSecond, refused: refusals, passed: hasPassed };
   }
 
-  /** The refused rate: a bucket that asks for more than a second reveals its pace, unless the wait is not a bucket's. */
-  #refusedRate(pauseMs: number): number {
+  /**
+   * The pace of a bucket that was empty until `refill.at` and is again until `emptyUntil`: as many calls as it has accepted in
+   * between. Undefined if it may have been full, or was never refused before.
+   */
+  #measuredRate(emptyUntil: number): number | undefined {
+    const { at, passed } = this.#refill ?? { at: emptyUntil, passed: 0 };
+    const isPartlyFull = this.#bucket !== undefined && passed > 0 && passed < this.#bucket;
+    return isPartlyFull && emptyUntil > at ? (passed * SECOND_MS) / (emptyUntil - at) : undefined;
+  }
+
+  /** The refused rate, and which share of it is made now: a bucket's wait reveals its pace, unless the wait is not a bucket's. */
+  #refusedRate(now: number, pauseMs: number): { tooFast: number; share: number } {
+    const measured = this.#measuredRate(now + pauseMs);
+    if (measured !== undefined) return { tooFast: measured, share: BELOW_CEILING };
     const isPace = this.#bucket !== undefined && pauseMs > SECOND_MS && pauseMs <= SECOND_MS / this.#least;
-    return isPace ? Math.min(this.#perSecond, SECOND_MS / pauseMs) : this.#perSecond;
+    if (!isPace) return { tooFast: this.#perSecond, share: AFTER_REFUSAL };
+    return { tooFast: Math.min(this.#perSecond, SECOND_MS / pauseMs), share: AFTER_WAIT };
   }
 
   /** No call for `ms`: the platform refuses the whole bot until then. */

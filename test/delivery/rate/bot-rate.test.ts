@@ -127,6 +127,16 @@ describe("a bot's bucket", () => {
     return calls;
   };
 
+  it('is what a refusal concerns, however busy the place was that was refused', () => {
+    const limits = new BotLimits({ start: 10, most: 20 }, 10);
+    const place = new PlaceLimit(PRIVATE);
+    for (let call = 0; call < 3; call += 1) limits.count(place, 'edit', call * 100);
+    const refusal = new ChannelError('rate_limited', 'slow down', { retryAfterMs: 2_000 });
+    limits.refuse(limits.count(place, 'final', 300), refusal, 300);
+    expect(limits.perSecond(2_300)).toBeCloseTo(0.25);
+    expect(place.intervalMs).toBe(PRIVATE.editIntervalMs);
+  });
+
   it('allows as many calls at once as it holds, the last two of them not edits', () => {
     const rate = open();
     expect(atOnce(rate, 'edit', 0)).toBe(8);
@@ -137,11 +147,24 @@ describe("a bot's bucket", () => {
   it('is empty after a refusal, whose wait is the pace itself: one call after it, and edits two calls later', () => {
     const rate = open();
     rate.slowDown(1_000, 999, 5_000);
-    expect(rate.perSecond(6_000)).toBeCloseTo(0.16);
-    expect([rate.readyAt(6_000, 'final'), rate.readyAt(6_000, 'edit')]).toEqual([
-      6_000,
-      expect.closeTo(18_500),
-    ]);
+    expect(rate.perSecond(6_000)).toBeCloseTo(0.1);
+    expect([rate.readyAt(6_000, 'final'), rate.readyAt(6_000, 'edit')]).toEqual([6_000, 26_000]);
+    // Whoever asks while the pause lasts learns the same, and need not ask again.
+    expect(rate.readyAt(1_000, 'final')).toBe(6_000);
+  });
+
+  it('has the pace that two refusals show, if it was not full in between', () => {
+    const paceAfter = (calls: number): number => {
+      const rate = open();
+      rate.slowDown(1_000, 999, 2_000);
+      for (let call = 0; call < calls; call += 1) rate.pass(3_000 + call);
+      // Empty until 3 s, and again until 23 s.
+      rate.slowDown(21_500, 21_499, 1_500);
+      return rate.perSecond(23_000);
+    };
+    expect(paceAfter(4)).toBeCloseTo(0.2 * 0.95);
+    expect(paceAfter(9)).toBeCloseTo(0.45 * 0.95);
+    for (const calls of [0, 10]) expect(paceAfter(calls)).toBeCloseTo(0.5 * 0.25);
   });
 
   it('rises after a refusal to just below the pace that it implied, and refills at the new pace', () => {
@@ -150,7 +173,7 @@ describe("a bot's bucket", () => {
     for (let now = 6_000; now <= 6_000 + RAISE_EVERY_MS; now += 1_000) rate.noteWaiting(now, true);
     expect(rate.perSecond(16_000)).toBeCloseTo(0.19);
     expect(rate.readyAt(16_000, 'final')).toBeLessThanOrEqual(16_000);
-    expect(rate.readyAt(16_000, 'edit')).toBeCloseTo(18_105, 0);
+    expect(rate.readyAt(16_000, 'edit')).toBeCloseTo(21_263, 0);
   });
 
   it.each([1_000, 10_001])('learns nothing about its pace from a wait of %i ms', (waitMs) => {
@@ -162,6 +185,6 @@ describe("a bot's bucket", () => {
   it.each([1_001, 10_000])('learns its pace from a wait of %i ms', (waitMs) => {
     const rate = open();
     rate.slowDown(1_000, 999, waitMs);
-    expect(rate.perSecond(1_000 + waitMs)).toBeCloseTo(Math.max(0.1, 800 / waitMs));
+    expect(rate.perSecond(1_000 + waitMs)).toBeCloseTo(Math.max(0.1, 500 / waitMs));
   });
 });

@@ -130,9 +130,16 @@ export class FakeTelegram {
   presses(chatId: string, from: string, data: string, under: Pick<FakeMessage, 'id'> = { id: 1 }): string {
     const id = this.pressed.open();
     const { type, messages } = this.chats.open(chatId);
-    const { fromBot } = messages.get(under.id) ?? {};
+    const { fromBot, threadId } = messages.get(under.id) ?? {};
     const author = fromBot === true ? { from: { ...FAKE_BOT, is_bot: true, first_name: 'Parley' } } : {};
-    const message = { message_id: under.id, date: 1, chat: { id: Number(chatId), type }, ...author };
+    const topic = threadId === undefined ? {} : { message_thread_id: threadId, is_topic_message: true };
+    const message = {
+      message_id: under.id,
+      date: 1,
+      chat: { id: Number(chatId), type },
+      ...author,
+      ...topic,
+    };
     const person = { id: Number(from), is_bot: false, first_name: `Person ${from}` };
     this.updates.add({ callback_query: { id, from: person, message, chat_instance: '1', data } });
     return id;
