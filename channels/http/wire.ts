@@ -112,6 +112,7 @@ export const approvalJson = z
     turnId: z.string(),
     tool: z.string(),
     warning: z.string().nullish(),
+    chatName: z.string().nullish(),
     createdAt: moment,
     expiresAt: moment,
   })
@@ -259,16 +260,25 @@ export function wireApproval(record: ApprovalRecord) {
       plan: null,
       mayAlways: false,
       question: { asker, text },
+      chatName: null,
       userId: personId,
       createdAt,
       expiresAt,
     };
     return { id, session: address, turnId: id, ...call, ...rest };
   }
-  const { files = [], agentId = null } = record;
+  const { files = [], agentId = null, chatName = null } = record;
   const call = { toolCallId, tool, args, files, warning, agentId };
   const mayAlways = record.rule !== undefined;
-  const rest = { plan: record.plan ?? null, mayAlways, question: null, userId, createdAt, expiresAt };
+  const rest = {
+    plan: record.plan ?? null,
+    mayAlways,
+    question: null,
+    chatName,
+    userId,
+    createdAt,
+    expiresAt,
+  };
   return { id, session, turnId, ...call, ...rest };
 }
 

@@ -17,11 +17,13 @@ import type { SettingsReport } from '../protocol/settings.ts';
 import { describeSources, taints } from '../protocol/agent/risk.ts';
 import type { ApprovalRecord } from '../protocol/agent/approvals.ts';
 import type { RunningSubagent } from '../protocol/agent/subagents.ts';
+import { alsoAskedIn } from './approvals/commands.ts';
 import { newCommand } from './session-commands.ts';
 import { describeStop, stopSession } from './sessions.ts';
-import { inEnglish, type PlainKey, type Say } from '../protocol/texts/say.ts';
+import { whereOf } from './surfaces/surface-text.ts';
+import { inEnglish, type PlainKey, type Say, type TextRef } from '../protocol/texts/say.ts';
 import type { AccessPolicy } from '../protocol/access.ts';
-import { addressOf, memoryOwnerOf, userIdOf } from '../protocol/message.ts';
+import { addressOf, chatOf, memoryOwnerOf, userIdOf } from '../protocol/message.ts';
 
 /** Most pending requests that `/status` names. */
 const MAX_WAITS_SHOWN = 5;
@@ -139,11 +141,11 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
   const { ledger, models, status, store } = context;
   const { session, say } = call;
   const reader = readerOf(call);
-  const [record, queue, agents, pending, questions] = await Promise.all([
+  const [record, queue, agents, waits, questions] = await Promise.all([
     ledger.session(session),
     ledger.queue(session),
     store.subagents.working(session),
-    context.approvals.pending({ session, limit: MAX_WAITS_SHOWN }),
+    waitLines(context, call),
     context.approvals.questions({ session }),
   ]);
   const binding = record?.profileChosen === true ? undefined : context.boundTo(call);
@@ -161,7 +163,7 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
     say('status.mode', { mode: (record ?? ledger.newSessions).mode }),
     say('status.messages', { messages: record?.messageCount ?? 0 }),
     ...(taints(sources) ? [say('status.sources', { sources: describeSources(sources, say) })] : []),
-    ...pending.map((request) => waitLine(request, say)),
+    ...waits,
     ...questions.map((one) => askedLine(one, say)),
     ...agents.map((agent) => agentLine(agent, say)),
     ...status.mcp().flatMap((server) => serverLines(server, reader, say)),
@@ -201,9 +203,41 @@ function settingsLines({ errors, needsRestart }: SettingsReport, say: Say): stri
   ];
 }
 
-/** What waits for a decision, and for whom. */
-function waitLine({ tool, plan, askedBy, expiresAt }: ApprovalRecord, say: Say): string {
-  const who = askedBy === undefined ? say('status.nobody') : clipEnd(oneLine(askedBy), TASK_SHOWN);
+/** What waits for a decision in the conversation or, for an owner who was asked here, elsewhere. */
+async function waitLines(context: IntakeContext, call: CommandCall): Promise<string[]> {
+  const { session, address, owner, say } = call;
+  const own = await context.approvals.pending({ session, limit: MAX_WAITS_SHOWN });
+  const others = owner ? await alsoAskedIn(context.approvals, address) : [];
+  const waits = [...own, ...others].slice(0, MAX_WAITS_SHOWN);
+  return await Promise.all(
+    waits.map(async (one) => {
+      const isHere = chatOf(one.address) === chatOf(address);
+      return waitLine(one, isHere ? undefined : await whereIs(context, one), say);
+    }),
+  );
+}
+
+/** Another chat, by its name if the network has told it. */
+async function whereIs(
+  { store, linking }: IntakeContext,
+  { address, place }: ApprovalRecord,
+): Promise<TextRef> {
+  const chat = await store.contacts.contact(chatOf(address));
+  return whereOf(
+    { address, place: chat?.place ?? place ?? 'private', name: chat?.name },
+    linking.labelOf,
+    chat,
+  );
+}
+
+/** What waits for a decision, and for whom; `where` if that is another chat. */
+function waitLine(
+  { tool, plan, askedBy, expiresAt }: ApprovalRecord,
+  where: TextRef | undefined,
+  say: Say,
+): string {
+  const asker = askedBy === undefined ? say('status.nobody') : clipEnd(oneLine(askedBy), TASK_SHOWN);
+  const who = where === undefined ? asker : say('status.who_elsewhere', { who: asker, where });
   const minutes = minutesUntil(expiresAt);
   return plan === undefined
     ? say('status.approval', { tool, who, minutes })

@@ -7,7 +7,7 @@ import type { ContinuedTurn, GatewayApi, ToolAnswers } from '../../protocol/gate
 import type { MessageBus } from '../../protocol/bus.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Ledger } from '../../protocol/store/ledger.ts';
-import type { SessionKey } from '../../protocol/message.ts';
+import { chatOf, type SessionKey } from '../../protocol/message.ts';
 import { cleanText, clipMiddle, estimateTokens } from '../../lib/text.ts';
 import { MAX_MESSAGE_LENGTH } from '../receive.ts';
 import { isAdmin, ownerOf, type Visible } from '../sessions.ts';
@@ -51,7 +51,11 @@ export function createTurnApi(context: IntakeContext, explainTurn: ExplainTurn, 
         approvals.pending({ limit, ownerTokenId: isAdmin(caller) ? undefined : caller.tokenId }),
         approvals.questions({ userId: deciderOf(caller).userId }),
       ]);
-      return [...pending, ...questions.filter(isWaiting)].slice(0, limit);
+      const waiting = [...pending, ...questions.filter(isWaiting)].slice(0, limit);
+      const chats = [...new Set(waiting.map(({ address }) => chatOf(address)))];
+      const contacts = await Promise.all(chats.map((chat) => store.contacts.contact(chat)));
+      const names = new Map(chats.map((chat, at) => [chat, contacts[at]?.name]));
+      return waiting.map((one) => ({ ...one, chatName: names.get(chatOf(one.address)) }));
     },
     async answer(caller, id, reply) {
       const by = deciderOf(caller);

@@ -105,8 +105,8 @@ async function waitingId(
   return request?.id ?? (owner ? (await alsoAskedIn(approvals, address))[0]?.id : undefined);
 }
 
-/** The requests of other chats for which an owner was asked here. */
-async function alsoAskedIn(approvals: Approvals, address: Address): Promise<ApprovalRecord[]> {
+/** The requests of other chats for which an owner was asked here. Throws only `StoreError`. */
+export async function alsoAskedIn(approvals: Approvals, address: Address): Promise<ApprovalRecord[]> {
   const pending = await approvals.pending({ limit: MAX_LISTED_APPROVALS });
   return pending.filter(({ alsoAsked }) => alsoAsked?.includes(address) === true);
 }

@@ -142,6 +142,8 @@ export interface ApprovalRecord extends ApprovalSubject {
   turnId: string;
   /** Who wrote the message that its turn answers, for display; absent = no person did. */
   askedBy?: string | undefined;
+  /** The name of the chat in which it was asked, where the network has told it; only in the list of a caller. */
+  chatName?: string | undefined;
   state: 'pending' | ApprovalDecision;
   decidedBy?: string | undefined;
   decidedName?: string | undefined;

@@ -57,6 +57,13 @@ describeGateway('a request that no one decides', SETTINGS, (fixture) => {
     expect(questions(FIRST, 'disk-a')[0]).toContain(`The group Group ${GROUP} waits for this:`);
     expect(questions(GROUP, 'disk-a')[0]).not.toContain('waits for this');
     expect(questions(SECOND, 'disk-a')).toEqual([]);
+    says(FIRST, '/status');
+    await seen(FIRST, `decision on wipe for Person ${MEMBER} in Telegram (group chat "Group ${GROUP}")`);
+    says(SECOND, '/status');
+    await seen(SECOND, 'nothing is waiting');
+    expect(screen(SECOND)).not.toContain('decision on');
+    const listed = await (await fixture().call('/v1/approvals')).json();
+    expect(listed).toMatchObject({ approvals: [{ chatName: `Group ${GROUP}` }] });
     await fixture().restart();
     await grows('disk-a', 5);
     await seen(SECOND, /disk-a/);

@@ -62,11 +62,11 @@ export class ChatList {
     await this.#markRead();
   }
 
-  /** The name of a chat; for one that the list does not know, the end of its key. */
-  titleOf(key: string): string {
+  /** The name of a chat; for one that the list does not know, the network's name of it, else the end of its key. */
+  titleOf(key: string, chatName: string | null = null): string {
     const session = this.#find(key);
     return session === undefined
-      ? (this.#fresh.value.get(key) ?? key.slice(key.indexOf(':') + 1))
+      ? (this.#fresh.value.get(key) ?? chatName ?? key.slice(key.indexOf(':') + 1))
       : nameOf(session);
   }
 

@@ -81,14 +81,15 @@ export function ListButton({ approvals: { count }, id }: { approvals: Approvals;
 export function WaitingElsewhere(props: InboxProps): JSX.Element {
   const { approvals, list } = props;
   const others = approvals.all.value?.filter(({ session }) => session !== list.current.value) ?? [];
-  const [session = '', ...more] = new Set(others.map((approval) => approval.session));
+  const [first] = others;
+  const isOneChat = others.every(({ session }) => session === first?.session);
   const count = others.length;
   return (
     <div class="waiting-elsewhere" role="status" hidden={count === 0}>
       <button type="button" onClick={() => showInbox(props)}>
         <span class="waiting-text" dir="auto">
-          {more.length === 0
-            ? say('page.inbox.needed_in', { count, name: list.titleOf(session) })
+          {first !== undefined && isOneChat
+            ? say('page.inbox.needed_in', { count, name: list.titleOf(first.session, first.chatName) })
             : say('page.inbox.needed_elsewhere', { count })}
         </span>
         <Icon name="right" />
@@ -137,7 +138,7 @@ function Inbox({ approvals, list, close }: InboxProps & { close: () => void }): 
               openChat(approval.session);
             }}
           >
-            {say('page.inbox.in', { name: list.titleOf(approval.session) })}
+            {say('page.inbox.in', { name: list.titleOf(approval.session, approval.chatName) })}
           </button>
           {approval.plan === null ? (
             <CardOf approvals={approvals} approval={approval} />
@@ -207,9 +208,9 @@ export function notifyOfQuestions({ approvals, list }: InboxProps): () => void {
     const fresh = all.filter(({ id }) => seen?.has(id) === false);
     seen = new Set(all.map(({ id }) => id));
     if (!document.hidden || !('Notification' in globalThis) || Notification.permission !== 'granted') return;
-    for (const { id, tool, session } of fresh) {
+    for (const { id, tool, session, chatName } of fresh) {
       const notification = new Notification(say('page.inbox.notice'), {
-        body: say('page.inbox.notice_of', { tool, name: list.titleOf(session) }),
+        body: say('page.inbox.notice_of', { tool, name: list.titleOf(session, chatName) }),
         // A push about the same question takes its place.
         tag: `approval_needed:${id}`,
       });

@@ -53,6 +53,7 @@ export const commands = {
     'Waiting for a decision on `{tool}` for {who}, {minutes} min left: {/approve} or {/deny}',
   'status.plan_wait': 'The plan of {who} waits for a decision, {minutes} min left',
   'status.nobody': 'a scheduled task',
+  'status.who_elsewhere': '{who} in {where}',
   'status.asked': 'Waiting, at most {minutes} min, for an answer of {who}',
   'status.agent': 'In the background, at most {minutes} min left: {profile}: {task}',
 

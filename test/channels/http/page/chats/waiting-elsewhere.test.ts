@@ -110,6 +110,21 @@ describePageOnFakeGateway('decisions that wait elsewhere', (tab, fixture) => {
     expect(await objections(tab.page)).toEqual([]);
   });
 
+  it('have the network’s name of a chat that the list does not hold', async () => {
+    await fixture.open(PHONE);
+    const turn = await askElsewhere('42', 'clean up');
+    const { gateway } = fixture.api;
+    const far = pendingApproval(turn, 'far', 'rm -rf far-away');
+    gateway.pendingApprovals = [{ ...far, session: 'telegram:-1009', chatName: 'Garden' }];
+    turn.emit({ type: 'approval_needed', approvalId: 'far' });
+    await button('Decision needed in “Garden”').click();
+    const heads = tab.page.getByRole('dialog', { name: 'Waiting for you' }).locator('.text-button');
+    await expect.poll(() => heads.allInnerTexts(), WAIT).toEqual([expect.stringContaining('Garden')]);
+    gateway.pendingApprovals = [{ ...far, id: 'further', session: 'telegram:-1010' }];
+    turn.emit({ type: 'approval_needed', approvalId: 'further' });
+    await expect.poll(() => heads.allInnerTexts(), WAIT).toEqual([expect.stringContaining('-1010')]);
+  });
+
   it('are not said twice: neither of the open chat, nor where the list of chats is visible', async () => {
     await fixture.open(PHONE);
     const here = await fixture.ask('here');
