@@ -158,8 +158,11 @@ export function quotedOf(
   if (message === undefined) return undefined;
   const { from, date, forward_origin: origin, sender_chat: chat, via_bot: inlineBot } = message;
   const parts = partsOf(message, part);
-  if (from?.id === botId)
-    return boundQuote({ ...parts, by: 'bot', sentAt: date === undefined ? undefined : date * 1_000 });
+  if (from?.id === botId) {
+    // Telegram tells whole seconds: until the end of this one, or the answer to a chat's first message counts as older than the chat.
+    const sentAt = date === undefined ? undefined : (date + 1) * 1_000 - 1;
+    return boundQuote({ ...parts, by: 'bot', sentAt });
+  }
   // What the sender only forwarded, or sent through an inline bot, is text that others wrote.
   const isSenders = from?.id === sender && origin === undefined && inlineBot === undefined;
   if (isSenders && chat === undefined) return boundQuote({ ...parts, by: 'sender' });

@@ -5,10 +5,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { fillsIn } from '../../fakes/discord/acts.ts';
 import { openThread } from '../../fakes/discord/threads.ts';
 import { isTurnCall, lastUserText } from '../../fakes/model/spoken-text.ts';
 import { variablesOf } from '../../fakes/networks.ts';
 import { FakeSlack, textOf } from '../../fakes/slack/slack.ts';
+import { editsMessage } from '../../fakes/telegram/people.ts';
 import { FAKE_BOT } from '../../fakes/telegram/telegram.ts';
 import { describeGateway, type GatewayFixture, WAIT } from '../setup.ts';
 
@@ -76,7 +78,7 @@ describeGateway(
   'A day in a group',
   { telegram: true, discord: true, env, file, tools: riskyTools(ran) },
   (fixture) => {
-    it('on Telegram: a post of the linked channel, replies, a quote, an edit, topics and an approval at night', async () => {
+    it('on Telegram: a post of the linked channel, replies, a quote, a forward, an edit, topics and an approval at night', async () => {
       const { telegram, ollama } = fixture();
       const from = ollama.calls.length;
       const name = `@${FAKE_BOT.username}`;
@@ -92,6 +94,7 @@ describeGateway(
         ['what does this say', 'It announces version 2.'],
         ['in one word', 'Release.'],
         ['is this true', 'Forty minutes, yes.'],
+        ['who says so', 'The channel News.'],
         ['and in the forum', 'Topic five.'],
         ['and here', 'Topic six.'],
       ]);
@@ -118,6 +121,22 @@ describeGateway(
         fields: { quote: { text: '40 minutes', position: 31, is_manual: true } },
       });
       await shows('Forty minutes, yes.');
+      const origin = {
+        type: 'channel',
+        chat: { ...chat, id: -1_009_010, title: 'News' },
+        message_id: 5,
+        date: 1,
+      };
+      const news = { message_id: says('Rivers rise.', ADA), date: 1, chat, text: 'Rivers rise.' };
+      const from31 = { id: Number(ADA), is_bot: false, first_name: 'Person 31' };
+      const reply_to_message = { ...news, from: from31, forward_origin: origin };
+      const asked = says(`${name} who says so?`, BOB, {
+        replyTo: news.message_id,
+        fields: { reply_to_message },
+      });
+      await shows('The channel News.');
+      editsMessage(telegram, GROUP, asked, `${name} when was that?`);
+      await shows('before you edited your question');
       for (const [who, text] of TALK) says(`${text} (afternoon)`, people[who]);
       telegram.chats.open(FORUM, { topics: [5, 6] });
       telegram.says(FORUM, `${name} and in the forum?`, ADA, { threadId: 5 });
@@ -138,21 +157,26 @@ describeGateway(
 
       const heard = heardSince(fixture(), from, 'telegram', [...screen(), ...telegram.screen(FORUM)]);
       expect(heard[0]).toContain('Version 2 is out. [Read the notes here](https://example.org/notes)');
-      expect(heard[1]).toMatch(/It announces version 2\.[\s\S]*and in one word\?/);
+      expect(heard[1]).toMatch(
+        /an earlier message of yours[\s\S]*It announces version 2\.[\s\S]*and in one word\?/,
+      );
       expect(heard[2]).toMatch(/40 minutes[\s\S]*is this true\?/);
+      expect(heard[3]).toMatch(/News[\s\S]*Rivers rise\.[\s\S]*who says so\?/);
       expect(heard.join('\n')).not.toMatch(INDISCREET);
       expect(screen().slice(0, 3)).toEqual(['It announces version 2.', 'Release.', 'Forty minutes, yes.']);
       expect(screen().join('\n')).toMatch(/Denied by Person 39: no, not at night/);
       expect(ran).toEqual([]);
     });
 
-    it('on Discord: an alert in an embed, a reply, a forward, two threads and names of channels', async () => {
+    it('on Discord: an alert in an embed, a reply, a forward, two threads, names of channels and an approval at night', async () => {
       const { discord, ollama } = fixture();
       const from = ollama.calls.length;
       const { platform } = discord;
       const channel = platform.addChannel(0);
       const garden = platform.addChannel(0, { name: 'garden' });
       await fixture().store.access.addGrant('discord', 'group', channel.id);
+      const discordBoss = discord.person('Dora');
+      await fixture().store.access.addGrant('discord', 'owner', discordBoss.id);
       const people = [discord.person('Ada'), discord.person('Bob'), discord.person('Cem')] as const;
       const [ada, bob, cem] = people;
       const screenOf = (one: typeof channel): string[] =>
@@ -196,6 +220,22 @@ describeGateway(
       discord.says(quiz, 'and of Spain?', ada);
       await shows(quiz, 'Madrid.');
 
+      ollama.answer(
+        { toolCalls: [{ name: 'wipe', args: { word: 'the cache' } }] },
+        { when: 'wipe the cache' },
+      );
+      ollama.answer({ text: 'Then it stays.' }, { when: 'wipe the cache' });
+      discord.says(deploy, 'wipe the cache', bob, { mention: true });
+      await shows(deploy, 'May I do this?');
+      const press = discord.press(deploy, 'Deny', discordBoss);
+      const form = await vi.waitFor(() => {
+        const shown = [...platform.interactions.values()].find(({ id, modal }) => id === press && modal);
+        if (shown === undefined) throw new Error('no form is shown yet');
+        return shown;
+      }, WAIT);
+      fillsIn(discord, form, { reason: 'not at night' });
+      await shows(deploy, 'Then it stays.');
+
       const seen = [channel, deploy, quiz].flatMap(screenOf);
       const heard = heardSince(fixture(), from, 'discord', seen);
       expect(heard[0]).toMatch(
@@ -211,9 +251,12 @@ describeGateway(
         'Check it before use.',
         'Cem does.',
         'The deploy ran out of memory.',
+        expect.stringContaining('Denied by `Dora`: `not at night`'),
+        'Then it stays.',
         'Paris.',
         'Madrid.',
       ]);
+      expect(ran).toEqual([]);
     });
 
     it('on Slack: a card of an app, two threads, a table and an approval at night', async () => {

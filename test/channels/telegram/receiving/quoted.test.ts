@@ -34,7 +34,7 @@ describe('a quote on Telegram', () => {
     expect(quoted(answered({ from: bot, text: 'my answer' }))).toMatchObject({
       by: 'bot',
       text: 'my answer',
-      sentAt: 1_699_999_000_000,
+      sentAt: 1_699_999_000_999,
     });
     expect(quoted(answered({ from: ADA, text: 'I said' }))).toMatchObject({ by: 'sender', text: 'I said' });
     expect(quoted({})).toBeUndefined();
