@@ -3603,6 +3603,7 @@ export interface Approval {
   turnId: string;
   tool: string;
   warning?: string | null;
+  chatName?: string | null;
   /**
    * ISO 8601
    */
