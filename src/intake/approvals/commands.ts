@@ -17,7 +17,7 @@ import {
   userIdOf,
 } from '../../protocol/message.ts';
 import type { Command, CommandCall } from '../../protocol/command.ts';
-import { isAfter } from '../surfaces/next-answer.ts';
+import { isAfter, isReplyToCopy } from '../surfaces/next-answer.ts';
 import { describeDecided } from './approvals.ts';
 import type { Say } from '../../protocol/texts/say.ts';
 
@@ -148,11 +148,12 @@ const REQUESTS_SEARCHED = 5;
  * or its sender may not decide. Throws only `StoreError`.
  */
 export async function decideByReply(
-  { approvals, ledger, languages }: IntakeContext,
+  context: IntakeContext,
   message: InboundMessage,
   session: SessionKey,
   owner: boolean,
 ): Promise<string | undefined> {
+  const { approvals, ledger, languages } = context;
   const { replyTo, senderName, place, content } = message;
   if (replyTo === undefined) return undefined;
   const address = addressOf(message);
@@ -160,14 +161,18 @@ export async function decideByReply(
     ...(await approvals.pending({ session, limit: REQUESTS_SEARCHED })),
     ...(owner ? await alsoAskedIn(approvals, address) : []),
   ];
-  for (const record of requests.filter(({ plan }) => plan === undefined)) {
-    const { id } = record;
+  const calls = requests.filter(({ plan }) => plan === undefined);
+  const [quotedOnly, ...more] = calls.filter((record) => quotesRequest(message, record));
+  for (const record of calls) {
+    const { id, tool, createdAt } = record;
     const ref = await approvals.shownIn(id, address);
     const parts = await ledger.sentParts(ref);
+    const mayBeCopy = record === quotedOnly && more.length === 0;
     const isReply =
       parts.length === 0
         ? quotesRequest(message, record) && (await ledger.maybeSent(address, ref))
-        : parts.some((part) => part.id === replyTo);
+        : parts.some((part) => part.id === replyTo) ||
+          (mayBeCopy && (await isReplyToCopy(context, message, tool, createdAt)));
     if (!isReply) continue;
     const userId = userIdOf(message);
     const at = { address, place };

@@ -12,9 +12,10 @@ import { type Command, ON_OR_OFF } from '../../protocol/command.ts';
 import { addressOf, type InboundMessage, userIdOf } from '../../protocol/message.ts';
 import type { Form, Press, PressAnswer, PressHandler } from '../../protocol/receive.ts';
 import type { Say } from '../../protocol/texts/say.ts';
+import { visibleText } from '../../lib/text.ts';
 import { deciderOf } from '../approvals/commands.ts';
 import type { IntakeContext } from '../context.ts';
-import { deciding, isReplyToUnstored, isWaiting, undoAnswer } from './next-answer.ts';
+import { deciding, isReplyToCopy, isReplyToUnstored, isWaiting, undoAnswer } from './next-answer.ts';
 
 const ANSWER = 'answer';
 
@@ -142,12 +143,14 @@ export async function answerByReply(
   if (replyTo === undefined || place !== 'private') return undefined;
   const [userId, address] = [userIdOf(message), addressOf(message)];
   for (const question of await approvals.questions({ userId })) {
-    const { id } = question;
+    const { id, createdAt } = question;
     const parts = await ledger.sentParts(await approvals.shownIn(id, address));
+    const text = visibleText(question.question?.text ?? '');
     const isReply =
       parts.length === 0
         ? await isReplyToUnstored(context, message, question)
-        : parts.some((part) => part.id === replyTo);
+        : parts.some((part) => part.id === replyTo) ||
+          (await isReplyToCopy(context, message, text, createdAt));
     if (!isReply) continue;
     const by: Decider = { userId, name: senderName, owner: false, at: { address, place } };
     return await answerWith(approvals, id, by, content, languages.say(message), deciding(message));

@@ -10,6 +10,7 @@ import {
 import {
   addressOf,
   type Button,
+  chatOf,
   type InboundMessage,
   parseAddress,
   userIdOf,
@@ -101,6 +102,22 @@ export async function isReplyToUnstored(
   const isHere =
     isWaiting(record) && record.question?.address === address && isAfter(message.timestamp, record.createdAt);
   return isHere && (await ledger.maybeSent(address, approvalRef(record.id)));
+}
+
+/**
+ * True for a reply to a message that quotes this text and that no delivery has stored: a killed process has sent the request of this time
+ * once more than it knew. Throws only `StoreError`.
+ */
+export async function isReplyToCopy(
+  { ledger }: Pick<IntakeContext, 'ledger'>,
+  message: InboundMessage,
+  text: string,
+  createdAt: Date,
+): Promise<boolean> {
+  const { replyTo, quoted } = message;
+  if (replyTo === undefined || quoted?.by !== 'bot' || quoted.sentAt === undefined) return false;
+  if (!isAfter(quoted.sentAt, createdAt) || !quoted.text.includes(text)) return false;
+  return (await ledger.sentAmong([replyTo], chatOf(addressOf(message)))).length === 0;
 }
 
 /** True for a message of this time (epoch milliseconds; platforms give whole seconds) that may be from after a request. */

@@ -163,8 +163,8 @@ export interface Ledger extends SessionStore {
    * the last one, unless it was a second try. As many as messages were on screen.
    */
   missedEdits(address: Address): Promise<unknown[]>;
-  /** Those of these platform ids that were stored for any delivery of the last hour. */
-  sentAmong(ids: readonly string[]): Promise<string[]>;
+  /** Those of these platform ids that were stored for any delivery of the last hour; with a `chat`, of those there and in its threads. */
+  sentAmong(ids: readonly string[], chat?: Address): Promise<string[]>;
   /** The turn of an `in:` head, for a head whose message cannot be read; undefined when there is none. */
   turnAt(fence: Fence): Promise<{ turnId: string; address: Address } | undefined>;
   planOf(turnId: string): Promise<Plan | undefined>;

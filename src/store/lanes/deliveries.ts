@@ -2,6 +2,7 @@
 import type { Fence, LaneStep } from '../../protocol/store/lanes.ts';
 import { type Ledger, type NotedParts, SECOND_TRY } from '../../protocol/store/ledger.ts';
 import {
+  type Address,
   type DeliveryPayload,
   parseAddress,
   type SentMessage,
@@ -66,15 +67,28 @@ export function createDeliveries(database: Database, notes: Database) {
           order by seq`;
         return rows.map(({ payload }) => payload);
       }),
-    sentAmong: (ids) =>
+    sentAmong: (ids, chat) =>
       database.run(async (sql) => {
         const rows = await sql<{ id: string }[]>`
           select distinct part ->> 'id' as id from delivery, jsonb_array_elements(parts) part
-          where updated_at > now() - interval '1 hour' and part ->> 'id' in ${sql([...ids])}`;
+          where updated_at > now() - interval '1 hour' and part ->> 'id' in ${sql([...ids])}
+            and ${chat === undefined ? sql`true` : isShownIn(sql, chat)}`;
         return rows.map(({ id }) => id);
       }),
     noteSent: (fence, ref, parts) => notes.run((sql) => note(sql, fence, ref, parts)),
   } satisfies Partial<Ledger>;
+}
+
+/** Of a delivery: it went to this chat or one of its threads, or is an answer that grows there. */
+function isShownIn(sql: Sql, chat: Address) {
+  const lane = `out:${chat}`;
+  return sql`(
+    exists (
+      select from lane join lane_item item on item.lane = lane.key
+      where (lane.key = ${lane} or starts_with(lane.key, ${`${lane}:`})) and item.payload ->> 'ref' = delivery.ref)
+    or exists (
+      select from turn where turn.id = delivery.ref
+        and (turn.address = ${chat} or starts_with(turn.address, ${`${chat}:`}))))`;
 }
 
 async function finishDelivery(

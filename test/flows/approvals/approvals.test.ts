@@ -2,6 +2,7 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { hashSecret } from '../../../src/security/token-lookup.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
+import { sendCopy } from '../surfaces/questions.ts';
 import { describeGateway, FRIENDS, type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 import { type Pending, pendingNow, pendingSoon } from './pending.ts';
 
@@ -133,6 +134,19 @@ describeGateway('approvals', { telegram: true, discord: true, file, tools: risky
     await shows(GROUP, /echo: [\s\S]*wipe for the room/);
     await shows(GROUP, /echo: [\s\S]*and then, says Ann/);
     expect(runsOf('wipe for the room')).toBe(1);
+  });
+
+  it('is denied by a reply to the message that a killed process has sent once more', async () => {
+    const chat = await askOnTelegram('wipe this twice');
+    const { id } = await asked(`telegram:${chat}`);
+    await expect.poll(() => fixture().store.ledger.sentParts(`approval:${id}`), WAIT).not.toEqual([]);
+    const request = fixture()
+      .telegram.messages(chat)
+      .findLast(({ text }) => text.includes('wipe this twice'));
+    const replyTo = await sendCopy(fixture(), chat, request?.id ?? 0);
+    fixture().telegram.says(chat, 'neither of them', chat, { replyTo });
+    await shows(chat, /Denied by Person \d+: neither of them/);
+    expect(runsOf('wipe this twice')).toBe(0);
   });
 
   it('accepts /approve and /deny where it was asked, and from owners anywhere', async () => {

@@ -92,6 +92,15 @@ describeGateway('a question to another person', SETTINGS, (fixture) => {
     }
   });
 
+  it('is answered by a reply to the message that a killed process has sent once more', async () => {
+    const { friend, said } = await asked('Left or right?');
+    await fixture().idle(`telegram:${friend}`);
+    const replyTo = await copied(friend, 'Left or right?');
+    says(friend, 'Right.', { replyTo });
+    await seen(friend, 'Thank you. I pass your answer on.');
+    expect(await toolAnswer(said)).toContain('Right.');
+  });
+
   it('is answered by a reply, once: later and empty ones are refused with a word, and nothing is lost', async () => {
     const { friend, said } = await asked('Tea or coffee?');
     const replyTo = messageWith(friend, 'Tea or coffee?');

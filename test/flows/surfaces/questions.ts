@@ -22,6 +22,19 @@ export async function toolAnswerIn({ ollama }: GatewayFixture, said: string): Pr
   return withoutNotes(body.messages.findLast(({ role }) => role === 'tool')?.content ?? '');
 }
 
+/** Sends a message of the bot once more, as a process does whose first send was killed; returns the id of the copy. */
+export async function sendCopy({ telegram }: GatewayFixture, chat: string, id: number): Promise<number> {
+  const { text, buttons = [] } = telegram.messages(chat).find((one) => one.id === id) ?? {};
+  const keyboard = buttons.map((one) => ({ text: one.text, callback_data: one.data }));
+  const sent = await fetch(`${telegram.root}/bot${FAKE_TOKEN}/sendMessage`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ chat_id: chat, text, reply_markup: { inline_keyboard: [keyboard] } }),
+  });
+  expect(sent.status).toBe(200);
+  return telegram.messages(chat).at(-1)?.id ?? 0;
+}
+
 /** What tests do with questions; each owner and person is given once. */
 export function questionsOn(fixture: () => GatewayFixture) {
   const people = FRIENDS.values();
@@ -43,20 +56,8 @@ export function questionsOn(fixture: () => GatewayFixture) {
     if (found === undefined) throw new Error(`no message with "${text}" in ${chat}`);
     return found.id;
   };
-  /** Sends the message with that text once more, as a process does whose first send was killed; returns the id of the copy. */
-  const copied = async (chat: string, text: string): Promise<number> => {
-    const { telegram } = fixture();
-    const id = messageWith(chat, text);
-    const { buttons = [] } = telegram.messages(chat).find((one) => one.id === id) ?? {};
-    const keyboard = buttons.map((one) => ({ text: one.text, callback_data: one.data }));
-    const sent = await fetch(`${telegram.root}/bot${FAKE_TOKEN}/sendMessage`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ chat_id: chat, text, reply_markup: { inline_keyboard: [keyboard] } }),
-    });
-    expect(sent.status).toBe(200);
-    return telegram.messages(chat).at(-1)?.id ?? 0;
-  };
+  const copied = async (chat: string, text: string): Promise<number> =>
+    await sendCopy(fixture(), chat, messageWith(chat, text));
   const pressed = async (chat: string, label: string): Promise<string> => {
     const id = fixture().telegram.press(chat, label, chat);
     await vi.waitFor(() => expect(fixture().telegram.pressed.answers.has(id)).toBe(true), WAIT);

@@ -35,6 +35,21 @@ describeStore('records of what is on screen', (databases) => {
     expect(await store.ledger.sentAmong([C.id])).toEqual([]);
   });
 
+  it('are found among those of a chat and its threads, whether delivered or of an answer that grows', async () => {
+    const store = await databases.open();
+    const { ledger } = store;
+    const { turnId, head } = await startTurn(store);
+    await ledger.noteSent(head, turnId, [A]);
+    const place = { channel: 'telegram', chatId: '42', threadId: '7' };
+    const message = { ...place, content: '', media: [], buttons: [] };
+    await ledger.enqueue('telegram:42:7', { ref: 'note', message }, undefined);
+    await ledger.noteSent(head, 'note', [B]);
+    const ids = [A.id, B.id];
+    expect((await ledger.sentAmong(ids, 'telegram:42')).toSorted()).toEqual(ids.toSorted());
+    for (const other of ['telegram:4', 'telegram:43', 'telegram:421', 'fake:42'] as const)
+      expect(await ledger.sentAmong(ids, other)).toEqual([]);
+  });
+
   it('are stored while every other statement waits', async ({ skip }) => {
     const store = await databases.open();
     const { url, schema } = store.place;
