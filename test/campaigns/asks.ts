@@ -1,6 +1,6 @@
 /** Questions between people, requests that reach owners later, and cards of background subagents, under kill -9. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Chatters, type ShownCard, shownIn, OWNERS, WORKER } from '../crash/asks/chats.ts';
+import { Chatters, shownIn, OWNERS, WORKER } from '../crash/asks/chats.ts';
 import { type ChatEvidence, judgeAsks } from '../crash/asks/judge.ts';
 import { runCampaign } from '../crash/campaign.ts';
 import type { Verdict } from '../crash/judge/checker.ts';
@@ -58,8 +58,7 @@ async function audit(
   while ((await scenario.read(openWork)) > 0 && performance.now() < end) await pause(500);
   const evidence = (chat: string): ChatEvidence => ({
     chat,
-    shown: shownIn(scenario.telegram, chat) satisfies ShownCard[],
-    seenAt: (id) => chatters.seenAt.get(`${chat} ${id}`) ?? 0,
+    shown: shownIn(scenario.telegram, chat),
   });
   const wanted = people.accepted.filter(({ text }) => readQuestion(text)?.rounds.flat().includes('ask'));
   return judgeAsks({

@@ -27,18 +27,20 @@ export interface ShownCard {
   id: number;
   text: string;
   buttons: number;
+  /** When the platform got it; `performance.now()`. */
+  sentAt: number;
 }
 
 /** A message of the bot in a private chat. */
 export function shownIn(telegram: FakeTelegram, chat: string): ShownCard[] {
-  return telegram.messages(chat).map(({ id, text, buttons }) => ({ id, text, buttons: buttons.length }));
+  return telegram
+    .messages(chat)
+    .map(({ id, text, buttons, shownAt: [sentAt = 0] }) => ({ id, text, buttons: buttons.length, sentAt }));
 }
 
 /** The people behind these chats: each acts once on whatever has buttons, as soon as it is on screen. */
 export class Chatters {
   readonly friends: readonly string[];
-  /** When each message of the bot was first seen, by chat and message id; `performance.now()`. */
-  readonly seenAt = new Map<string, number>();
   /** Names of the questions that were answered, with the way. */
   readonly answered = new Map<string, Way>();
   /** Background subagents that were asked for. */
@@ -80,7 +82,6 @@ export class Chatters {
   #look(chat: string): void {
     for (const { id, text, buttons } of this.#telegram.messages(chat)) {
       const key = `${chat} ${id}`;
-      if (!this.seenAt.has(key)) this.seenAt.set(key, performance.now());
       if (buttons.length === 0 || this.#acted.has(key)) continue;
       this.#acted.add(key);
       const [, name] = /Asked for (s\d+#\d+)/.exec(text) ?? [];

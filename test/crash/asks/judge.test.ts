@@ -4,16 +4,13 @@ import { type AskEvidence, type ChatEvidence, judgeAsks } from './judge.ts';
 
 const chat = (
   name: string,
-  ...texts: (string | [text: string, buttons: number, seen: number])[]
+  ...texts: (string | [text: string, buttons: number, sentAt: number])[]
 ): ChatEvidence => ({
   chat: name,
-  shown: texts.map((one, id) =>
-    typeof one === 'string' ? { id, text: one, buttons: 0 } : { id, text: one[0], buttons: one[1] },
-  ),
-  seenAt: (id) => {
-    const one = texts[id];
-    return typeof one === 'object' ? one[2] : 0;
-  },
+  shown: texts.map((one, id) => {
+    const [text, buttons, sentAt] = typeof one === 'string' ? [one, 0, 0] : one;
+    return { id, text, buttons, sentAt };
+  }),
 });
 const ASKED = 'Anna has me ask you:\n\nAsked for s00#0: well?\n\nYou have answered.';
 const CARD = '◆ default has finished: Look after s90#0 in peace';
@@ -57,13 +54,13 @@ describe('the judge of questions', () => {
     expect(judged({ owners: [chat('7101', ['May I do this? wipe', 3, 0])] }).lost).toHaveLength(1);
     const copied = (seen: number, end = CARD) => judged({ worker: chat('7103', [working, 1, seen], end) });
     expect(copied(4_900)).toMatchObject({ lost: [], ambiguous: [expect.stringContaining('2 times')] });
-    expect(copied(4_000)).toMatchObject({ lost: [`left open: ${working}`, expect.any(String)] });
+    expect(copied(3_900)).toMatchObject({ lost: [`left open: ${working}`, expect.any(String)] });
     expect(copied(4_900, working).lost).not.toEqual([]);
   });
 
   it('finds second copies, unless a kill may have taken the reply to the first', () => {
     const copies = (seen: number) => judged({ friends: [chat('7200', [ASKED, 0, seen], [ASKED, 0, 9_000])] });
     expect(copies(1_000).seenTwice).toHaveLength(1);
-    expect(copies(4_800)).toMatchObject({ seenTwice: [], ambiguous: [expect.stringContaining('2 times')] });
+    expect(copies(4_100)).toMatchObject({ seenTwice: [], ambiguous: [expect.stringContaining('2 times')] });
   });
 });

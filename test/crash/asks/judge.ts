@@ -2,11 +2,10 @@
 import type { Verdict } from '../judge/checker.ts';
 import { type ShownCard, type Way, wayOf } from './chats.ts';
 
-/** A person's chat, and when each of its messages was first seen. */
+/** A person's chat. */
 export interface ChatEvidence {
   chat: string;
   shown: readonly ShownCard[];
-  seenAt: (id: number) => number;
 }
 
 export interface AskEvidence {
@@ -24,8 +23,10 @@ export interface AskEvidence {
   deaths: readonly number[];
 }
 
-/** A message that appeared within this time before a kill may be a send whose reply it took, in milliseconds. */
-const STRUCK_MS = 300;
+/** A kill this soon after a send may have come before its reply was read and its id stored, on a busy machine, in milliseconds. */
+const STRUCK_MS = 1_000;
+/** The time of a kill is measured this exactly, in milliseconds. */
+const EXACT_MS = 50;
 
 type Judged = Pick<Verdict, 'lost' | 'storedTwice' | 'seenTwice' | 'ambiguous'>;
 
@@ -65,9 +66,7 @@ function judgeAnswers({ answered, results, friends }: AskEvidence): Partial<Judg
 
 function judgeQuestion(evidence: AskEvidence, name: string): Partial<Judged> {
   const copies = evidence.friends.flatMap((chat) =>
-    chat.shown
-      .filter(({ text }) => text.includes(`has me ask you`) && text.includes(`Asked for ${name}:`))
-      .map((shown) => ({ ...shown, chat })),
+    chat.shown.filter(({ text }) => text.includes(`has me ask you`) && text.includes(`Asked for ${name}:`)),
   );
   if (copies.length === 0) return { lost: [`${name}: nobody was asked`] };
   const end = wayOf(name) === 'refuse' ? 'You did not want to answer.' : 'You have answered.';
@@ -83,11 +82,7 @@ function judgeOwner(evidence: AskEvidence, chat: ChatEvidence): Partial<Judged> 
     ({ text }) => /"(?:word|question)": "([^"]*)"/.exec(text)?.[1] ?? text,
   );
   const judged = [...byCall].map(([call, same]) =>
-    copiesOf(
-      evidence,
-      `${chat.chat}: the request about ${call}`,
-      same.map((one) => ({ ...one, chat })),
-    ),
+    copiesOf(evidence, `${chat.chat}: the request about ${call}`, same),
   );
   return {
     seenTwice: judged.flatMap(({ seenTwice }) => seenTwice ?? []),
@@ -98,9 +93,7 @@ function judgeOwner(evidence: AskEvidence, chat: ChatEvidence): Partial<Judged> 
 /** One card for each subagent, which has ended: a second one whose send a kill left unanswered stays as it is. */
 function judgeWorker(evidence: AskEvidence): Partial<Judged> {
   const { worker, cards, deaths } = evidence;
-  const shown = worker.shown
-    .filter(({ text }) => text.startsWith('◆'))
-    .map((one) => ({ ...one, chat: worker }));
+  const shown = worker.shown.filter(({ text }) => text.startsWith('◆'));
   const judged = Array.from({ length: cards }, (_, at): Partial<Judged> => {
     const own = shown.filter(({ text }) => text.includes(`Look after s90#${at} `));
     if (own.length === 0) return { lost: [`the subagent of s90#${at} has no card`] };
@@ -108,8 +101,8 @@ function judgeWorker(evidence: AskEvidence): Partial<Judged> {
   });
   const hasEnded = (task: string): boolean =>
     shown.some(({ text }) => text.endsWith(task) && !text.includes('is working'));
-  const open = shown.filter(({ id, text }) => {
-    const isCopy = isStruck(deaths, worker.seenAt(id)) && hasEnded(/: .*/.exec(text)?.[0] ?? '');
+  const open = shown.filter(({ sentAt, text }) => {
+    const isCopy = isStruck(deaths, sentAt) && hasEnded(/: .*/.exec(text)?.[0] ?? '');
     return text.includes('is working') && !isCopy;
   });
   return {
@@ -120,24 +113,20 @@ function judgeWorker(evidence: AskEvidence): Partial<Judged> {
 }
 
 /** Nothing waits for a press once everything is done, but for copies whose sends a kill left unanswered: no one knows of those. */
-function judgeOpen({ deaths }: AskEvidence, { chat, shown, seenAt }: ChatEvidence): Partial<Judged> {
-  const open = shown.filter(({ id, buttons }) => buttons > 0 && !isStruck(deaths, seenAt(id)));
+function judgeOpen({ deaths }: AskEvidence, { chat, shown }: ChatEvidence): Partial<Judged> {
+  const open = shown.filter(({ sentAt, buttons }) => buttons > 0 && !isStruck(deaths, sentAt));
   return { lost: open.map(({ text }) => `${chat}: left open: ${text.slice(0, 80)}`) };
 }
 
-/** True if a kill may have taken the reply to a send that was first seen then. */
+/** True if a kill may have taken the reply to a message that was sent then. */
 function isStruck(deaths: readonly number[], at: number): boolean {
-  return deaths.some((death) => at > death - STRUCK_MS && at < death + STRUCK_MS);
+  return deaths.some((death) => at > death - STRUCK_MS && at < death + EXACT_MS);
 }
 
 /** A second copy counts, unless a kill may have taken the reply to the first send of one. */
-function copiesOf(
-  { deaths }: AskEvidence,
-  what: string,
-  copies: readonly (ShownCard & { chat: ChatEvidence })[],
-): Partial<Judged> {
+function copiesOf({ deaths }: AskEvidence, what: string, copies: readonly ShownCard[]): Partial<Judged> {
   if (copies.length < 2) return {};
-  const struck = copies.filter(({ id, chat }) => isStruck(deaths, chat.seenAt(id)));
+  const struck = copies.filter(({ sentAt }) => isStruck(deaths, sentAt));
   const line = `${what} is shown ${copies.length} times`;
   return struck.length >= copies.length - 1 ? { ambiguous: [line] } : { seenTwice: [line] };
 }
