@@ -48,18 +48,18 @@ async function readHealth(): Promise<void> {
 /** Opens the chat of the address, now and whenever it is another one. */
 function followAddress({ list, schedules, approvals }: Stores): void {
   const outbox = new Outbox();
-  const changed = (): void => run(Promise.all([list.refresh(), schedules.refresh()]));
+  const refreshLists = (): void => run(Promise.all([list.refresh(), schedules.refresh()]));
   const open = (key: string, fresh: boolean, seq: number | undefined): void => {
     shownChat.peek()?.close();
-    const chat = new Chat(key, fresh, { list, approvals, outbox, changed });
+    const chat = new Chat(key, fresh, { list, approvals, outbox, refreshLists });
     shownChat.value = chat;
     if (seq !== undefined) run(chat.conversation.show(seq));
     else if (chat.composer.isWritable) chat.composer.focus();
   };
   effect(() => {
-    const shown = route.value;
-    if (shown !== undefined && 'key' in shown)
-      untracked(() => open(shown.key, shown.fresh === true, shown.seq));
+    const address = route.value;
+    if (address !== undefined && 'key' in address)
+      untracked(() => open(address.key, address.fresh === true, address.seq));
   });
   addEventListener('popstate', openAddressed);
 }

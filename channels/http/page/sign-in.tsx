@@ -97,11 +97,11 @@ async function askProxy(): Promise<string | undefined> {
 }
 
 function askForToken(place: Element, reason: string): Promise<FirstChats> {
-  return new Promise((resolve) => render(<SignIn reason={reason} done={resolve} />, place));
+  return new Promise((resolve) => render(<SignIn reason={reason} finish={resolve} />, place));
 }
 
-/** The form; `done` gets the chats that a valid token may read. */
-function SignIn({ reason, done }: { reason: string; done: (chats: FirstChats) => void }): JSX.Element {
+/** The form; `finish` gets the chats that a valid token may read. */
+function SignIn({ reason, finish }: { reason: string; finish: (chats: FirstChats) => void }): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
   const remember = useRef<HTMLInputElement>(null);
   const [isBusy, setBusy] = useState(false);
@@ -115,7 +115,7 @@ function SignIn({ reason, done }: { reason: string; done: (chats: FirstChats) =>
     setBusy(false);
     if (refusal === undefined) {
       (remember.current?.checked === true ? localStorage : sessionStorage).setItem(TOKEN_KEY, token);
-      done(chats);
+      finish(chats);
     } else {
       setProblem(refusal.message);
       field.current?.select();

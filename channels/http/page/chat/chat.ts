@@ -27,7 +27,7 @@ interface ChatPage {
   approvals: Approvals;
   outbox: Outbox;
   /** The list of chats may have changed. */
-  changed: () => void;
+  refreshLists: () => void;
 }
 
 /** Events that begin or end a turn; token events are far more frequent. */
@@ -72,8 +72,8 @@ export class Chat {
     this.exists.value = !fresh;
     this.isEmpty.value = fresh;
     const endPlans = effect(() => {
-      const asked = page.approvals.of(key).filter(({ plan }) => plan !== null);
-      this.conversation.setPlanApprovals(asked);
+      const ofPlans = page.approvals.of(key).filter(({ plan }) => plan !== null);
+      this.conversation.setPlanApprovals(ofPlans);
     });
     this.#ended.signal.addEventListener('abort', endPlans);
     if (!fresh) this.follow();
@@ -101,7 +101,7 @@ export class Chat {
     if (this.#isFollowing || !this.isOpen) return;
     this.#isFollowing = true;
     const { conversation, choices, queue, linked } = this;
-    const { approvals, changed } = this.#page;
+    const { approvals, refreshLists } = this.#page;
     const handlers = {
       open: () => {
         noteStream(false);
@@ -125,7 +125,7 @@ export class Chat {
         if (type !== 'turn_ended') return;
         run(this.#announce(event.turnId));
         void choices.refreshModel();
-        changed();
+        refreshLists();
       },
     };
     followSession(this.key, handlers, this.#ended.signal);
@@ -155,14 +155,14 @@ export class Chat {
 
   /** A message was accepted. */
   sent(content: string): void {
-    const { list, changed } = this.#page;
+    const { list, refreshLists } = this.#page;
     list.setTitle(this.key, content);
     if (this.isOpen) {
       this.exists.value = true;
       this.#isBegun = this.#isFollowing;
       this.follow();
     }
-    changed();
+    refreshLists();
   }
 
   /** Stops the running answer. Rejects with `ApiError`. */
@@ -192,7 +192,7 @@ export class Chat {
       const before = act.do === 'edit' ? { before: true } : {};
       const { key, leftBehind } = await api.fork(this.key, { seq: act.seq, ...before });
       if (leftBehind > 0) toast(say('page.act.left_behind', { count: leftBehind }));
-      this.#page.changed();
+      this.#page.refreshLists();
       openChat(key);
       const fork = shownChat.peek();
       if (act.do === 'edit' && fork !== undefined)

@@ -33,7 +33,7 @@ export type ListedChat = LinkedChat & { linkedAt: string };
 export class LinkedChats {
   readonly key: string;
   readonly #path: string;
-  readonly #made: () => void;
+  readonly #begin: () => void;
   /** The other chats that share the conversation. */
   readonly others = signal<readonly ListedChat[]>([]);
   /** The chat that would like to. */
@@ -50,11 +50,11 @@ export class LinkedChats {
   #closeDialog: () => void = () => undefined;
   readonly #newest = new NewestAnswer();
 
-  /** @param made called when the session exists now, and has events */
-  constructor(key: string, made: () => void) {
+  /** @param begin called when the session exists now, and has events */
+  constructor(key: string, begin: () => void) {
     this.key = key;
     this.#path = `/v1/sessions/${encodeURIComponent(key)}`;
-    this.#made = made;
+    this.#begin = begin;
   }
 
   /** Another chat is opened. */
@@ -139,7 +139,7 @@ export class LinkedChats {
         return false;
       },
     );
-    if (hasWorked) this.#made();
+    if (hasWorked) this.#begin();
     await this.refresh();
     return hasWorked;
   }

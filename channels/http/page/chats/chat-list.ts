@@ -22,8 +22,8 @@ export class ChatList {
   readonly sessions = signal<readonly Session[] | undefined>(undefined);
   /** The key of the open chat; empty in the settings. */
   readonly current = computed(() => {
-    const shown = route.value;
-    return shown !== undefined && 'key' in shown ? shown.key : '';
+    const address = route.value;
+    return address !== undefined && 'key' in address ? address.key : '';
   });
   readonly archived = signal(false);
   readonly hasMore = signal(false);

@@ -24,7 +24,7 @@ const Card = later(async () => (await import('../chat/approvals/approval-card.ts
 
 /** The questions of the open chat, above the message field; those of plans are in the panels of these. */
 export function QuestionsOf({ approvals, session }: { approvals: Approvals; session: string }): JSX.Element {
-  const asked = approvals.of(session).filter(({ plan }) => plan === null);
+  const questions = approvals.of(session).filter(({ plan }) => plan === null);
   return (
     <div
       id="approvals"
@@ -32,9 +32,9 @@ export function QuestionsOf({ approvals, session }: { approvals: Approvals; sess
       role="region"
       aria-live="polite"
       aria-label={say('page.approvals')}
-      hidden={asked.length === 0}
+      hidden={questions.length === 0}
     >
-      {asked.map((approval) => (
+      {questions.map((approval) => (
         <CardOf key={approval.id} approvals={approvals} approval={approval} />
       ))}
     </div>
@@ -202,11 +202,11 @@ function PlanQuestion({
 /** Shows a notification for each question that is new, while nobody looks at the page. */
 export function notifyOfQuestions({ approvals, list }: InboxProps): () => void {
   /** Ids of the questions that were there before. */
-  let seen: ReadonlySet<string> | undefined;
+  let earlierIds: ReadonlySet<string> | undefined;
   return approvals.all.subscribe((all) => {
     if (all === undefined) return;
-    const fresh = all.filter(({ id }) => seen?.has(id) === false);
-    seen = new Set(all.map(({ id }) => id));
+    const fresh = all.filter(({ id }) => earlierIds?.has(id) === false);
+    earlierIds = new Set(all.map(({ id }) => id));
     if (!document.hidden || !('Notification' in globalThis) || Notification.permission !== 'granted') return;
     for (const { id, tool, session, chatName } of fresh) {
       const notification = new Notification(say('page.inbox.notice'), {

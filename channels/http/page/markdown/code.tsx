@@ -73,7 +73,7 @@ export function Code({ language, text, isDrawn }: CodeProps): JSX.Element {
         <CopyButton text={text} label={say('page.markdown.copy_code')} />
       </div>
       {isDrawn && (
-        <Diagram key={text} source={text} isHidden={diagram === 'hidden'} drawn={() => setDiagram('shown')} />
+        <Diagram key={text} source={text} isHidden={diagram === 'hidden'} show={() => setDiagram('shown')} />
       )}
       <pre tabIndex={0} role="group" aria-label={say('page.markdown.code')} hidden={isHidden}>
         <code title={problem}>{parts}</code>

@@ -30,11 +30,11 @@ export interface DiagramAnswer {
 interface DiagramProps {
   source: string;
   isHidden: boolean;
-  drawn: () => void;
+  show: () => void;
 }
 
 /** The frame of a diagram; nothing where it cannot be drawn. */
-export function Diagram({ source, isHidden, drawn }: DiagramProps): JSX.Element | null {
+export function Diagram({ source, isHidden, show }: DiagramProps): JSX.Element | null {
   const frame = useRef<HTMLIFrameElement>(null);
   /** In CSS pixels; 0 = it cannot be drawn. */
   const [height, setHeight] = useState(source.length > MAX_DIAGRAM ? 0 : 1);
@@ -42,7 +42,7 @@ export function Diagram({ source, isHidden, drawn }: DiagramProps): JSX.Element 
   const end = (drawnHeight: number): void => {
     clearTimeout(timer.current);
     setHeight(Math.min(drawnHeight, MAX_HEIGHT));
-    if (drawnHeight > 0) drawn();
+    if (drawnHeight > 0) show();
   };
   useEffect(() => {
     const take = ({ source: from, data }: MessageEvent<Partial<DiagramAnswer> | null>): void => {

@@ -39,8 +39,8 @@ const Settings = later(async () => (await import('../settings/settings.tsx')).Se
 
 /** The whole page of somebody who is signed in. */
 export function Shell(stores: Stores): JSX.Element {
-  const shown = route.value;
-  const settings = shown !== undefined && 'settings' in shown ? shown.settings : undefined;
+  const address = route.value;
+  const settings = address !== undefined && 'settings' in address ? address.settings : undefined;
   const chat = shownChat.value;
   useEffect(() => notifyOfQuestions(stores), []);
   return (

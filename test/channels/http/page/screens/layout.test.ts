@@ -33,6 +33,13 @@ describePage('the layout', (tab) => {
     await page.locator('#queue').waitFor({ state: 'hidden' });
   });
 
+  it('shows the whole line of an empty message field as soon as the chat is open', async () => {
+    const page = await tab.open(`${fixture.gateway.url}/#http:nothing-yet`, { token: OWNER });
+    await page.locator('.starters').waitFor();
+    const cut = await page.locator('#draft').evaluate((field) => field.scrollHeight - field.clientHeight);
+    expect(cut).toBe(0);
+  });
+
   it('has fields on one line as high as the button next to them, and longer texts as wide as the form', async () => {
     const page = await tab.open(fixture.gateway.url, { token: OWNER });
     await goToScreen(page, 'schedules');
