@@ -40,6 +40,7 @@ import {
   sentenceRef,
   syntaxProblems,
 } from './settings/index.ts';
+import { hasMoneyCaps } from './protocol/agent/budgets.ts';
 import { configureSpeech, type SpeechSettings } from './media/index.ts';
 import { configureSearch, type SearchSettings } from './tools/web/search/services.ts';
 
@@ -202,6 +203,13 @@ function resolve(
   const { webhooks, errors: ofWebhooks } = configureWebhooks(posted, set);
   const errors = [...ofModels, ...ofMcp, ...ofSearch, ...ofSpeech, ...ofHooks, ...ofWebhooks];
   errors.push(...bindingErrors(rest.bindings, channels));
+  if (!broken.has('limits') && !broken.has('prices') && hasMoneyCaps(rest.limits)) {
+    const isPriced = Object.keys(rest.prices.models).length > 0;
+    if (!isPriced)
+      errors.push(
+        'prices.models: must name prices, because limits sets a budget in money: {"*": {"input": …, "output": …}} is that of all models',
+      );
+  }
   // Whose chat it is follows from the owners.
   const hasOwners = !broken.has('access') && !broken.has('channels');
   if (hasOwners && rest.heartbeat.everyMinutes > 0 && heartbeatAddress(rest, channels) === undefined) {

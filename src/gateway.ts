@@ -146,7 +146,9 @@ class Modules extends Foundations {
     stopNotifier: this.events.stopNotifier,
   });
   readonly meters = ops.createMeters(packageFile.version, workerRestarts());
-  readonly meteredLedger = ops.meterUsage(this.store.ledger, this.meters.usage);
+  readonly budgets = ops.createBudgets({ store: this.store, now: this.now, epochNow: Date.now });
+  readonly settling = this.budgets.settling(this.store);
+  readonly meteredLedger = ops.meterUsage(this.settling.ledger, this.meters.usage);
   readonly ledger = intake.bindTurns(this.meteredLedger, () => this.now().bindings);
 
   // What is noted about turns, and about messages that do not become turns.
@@ -349,7 +351,7 @@ class Modules extends Foundations {
 
   // The agent, which takes turns once the bus delivers them.
   readonly agent = agent.createAgent({
-    stores: { ...this.store, ledger: this.ledger, memories: this.memory.memories },
+    stores: { ...this.store, ...this.settling, ledger: this.ledger, memories: this.memory.memories },
     media: {
       files: this.files,
       receiveFiles: this.media.receive,
@@ -367,7 +369,7 @@ class Modules extends Foundations {
     background: this.bus,
     ownerChats: security.createOwnerChats(this),
     isOwner: (userId) => this.accessPolicy.isOwner(userId),
-    checkTokenBudget: intake.createTurnBudget(this),
+    budgets: this.budgets,
     provider: this.provider,
     embed: (request, signal) => this.provider.embed(request, signal),
     models: this.models,
@@ -430,7 +432,7 @@ class Modules extends Foundations {
     noteWaiting: (question) => this.delivery.noteWaiting(question),
     commands: [
       ...agent.createProfileCommands(this),
-      ops.createUsageCommand(this.store.usage, this.prices, Date.now),
+      ops.createUsageCommand(this.store.usage, this.prices, Date.now, this.budgets),
       ops.createWhyCommand(this.traces, this.refusals),
       this.speech.command,
       delivery.createStreamCommand(this.channels, this.store.chatSettings),
@@ -480,6 +482,7 @@ class Modules extends Foundations {
       },
       schedules: this.scheduling.schedules,
       prices: this.prices,
+      budgets: this.budgets,
       explainTurn: (turnId, detail, say) => this.traces.explain(turnId, detail, say),
       channels: this.channels,
     }),

@@ -4,6 +4,7 @@ import type { Channel } from './protocol/channel.ts';
 import type { HealthReport } from './protocol/gateway-api.ts';
 import type { Log, StartProgress } from './protocol/log.ts';
 import type { Retention, RetentionStore } from './protocol/operator/backup.ts';
+import type { BudgetStore } from './protocol/agent/budgets.ts';
 import type { HookCallStore } from './protocol/operator/webhooks.ts';
 import type { Receive } from './protocol/receive.ts';
 import type { LaneStore } from './protocol/store/lanes.ts';
@@ -62,6 +63,7 @@ export interface Components {
     traces: TraceStore;
     responses: ResponseStore;
     hookCalls: HookCallStore;
+    budgets: BudgetStore;
     usage: UsageSums;
     folders: RemovedFolders;
     retention: RetentionStore;
@@ -126,12 +128,13 @@ export function createLifecycle(log: Log): Lifecycle {
     async start(components, tell) {
       running = components;
       const { store, files, settings } = components;
-      const { lanes, traces, responses, hookCalls, folders, retention: old } = store;
+      const { lanes, traces, responses, hookCalls, budgets, folders, retention: old } = store;
       const deps = {
         lanes,
         traces,
         responses,
         hookCalls,
+        budgets,
         folders,
         old,
         files,

@@ -210,22 +210,26 @@ function createSubagentProfiles(): (profile: Profile, parents: ReadonlySet<strin
 }
 
 /** Makes the function; where the server reports no usage, it is estimated. */
-function createEmbed({ stores: { ledger }, embed, models }: AgentShared): GatewayApi['embed'] {
+function createEmbed({ stores: { ledger }, embed, models, budgets }: AgentShared): GatewayApi['embed'] {
   return async ({ tokenId }: Caller, request: EmbedRequest, signal: AbortSignal) => {
     const userId = `token:${tokenId}`;
     const resolved = await models.resolve(request.model, signal, 'vectors');
     const profile = models.profile(resolved.profileId);
     const model = resolved.model ?? profile.model ?? (await models.fallback(signal));
-    const startedAt = performance.now();
-    const { vectors, promptTokens: reported } = await embed({ ...request, model, userId }, signal);
-    const promptTokens = reported || estimateTokens(request.input.join(''));
-    const usage = {
-      promptTokens,
-      completionTokens: 0,
-      modelMs: Math.round(performance.now() - startedAt),
-      ...(reported === 0 && { estimated: true as const }),
-    };
-    await ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
-    return { vectors, promptTokens };
+    const estimated = { promptTokens: estimateTokens(request.input.join('')), completionTokens: 0 };
+    const spender = { person: userId, profile: profile.id };
+    return await budgets.within(spender, { model, ...estimated }, async (holder) => {
+      const startedAt = performance.now();
+      const { vectors, promptTokens: reported } = await embed({ ...request, model, userId }, signal);
+      const promptTokens = reported || estimated.promptTokens;
+      const usage = {
+        promptTokens,
+        completionTokens: 0,
+        modelMs: Math.round(performance.now() - startedAt),
+        ...(reported === 0 && { estimated: true as const }),
+      };
+      await ledger.noteUsage({ purpose: 'stateless', tokenId, userId, holder, ...usage, model });
+      return { vectors, promptTokens };
+    });
   };
 }

@@ -6,6 +6,7 @@ import { GatewayError, toGatewayError, wordError } from '../protocol/errors.ts';
 import type { EventBody } from '../protocol/event.ts';
 import type { LaneHead, LaneStep } from '../protocol/store/lanes.ts';
 import { newId } from '../lib/ids.ts';
+import { payerShape } from '../protocol/message.ts';
 import { mergeSources, storedSources, taints, UNKNOWN_SOURCES } from '../protocol/agent/risk.ts';
 import { agentCardRef, type AgentEnd } from '../protocol/delivery.ts';
 import { systemInbound } from '../protocol/receive.ts';
@@ -109,6 +110,7 @@ async function work(
       sessionKey: session,
       address: payload.address,
       userId: payload.userId,
+      payer: payload.payer ?? {},
       memoryOwner: payload.memoryOwner ?? payload.userId,
       folder: payload.folder,
       place: payload.place,
@@ -194,6 +196,7 @@ function announcementOf(
     content: describe(payload, `${ending} Its result:\n\n${result.text}`),
     sources: mergeSources(payload.sources, result.sources),
     place,
+    payer: payload.payer,
     timestamp: Date.now(),
   });
   return { turnId: newId(), address, message: { ...message, messageId: cardId }, entry: 'runStream' };
@@ -226,6 +229,7 @@ const storedPayload = z.object({
   turnId: z.string(),
   address,
   userId: z.string(),
+  payer: payerShape.optional(),
   memoryOwner: z.string().optional(),
   folder: z.string(),
   place: z.enum(['private', 'group']),

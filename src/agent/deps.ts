@@ -7,6 +7,7 @@ import {
   type TurnWatch,
 } from '../protocol/agent/subagents.ts';
 import type { ApprovalStore } from '../protocol/agent/approvals.ts';
+import type { Budgets } from '../protocol/agent/budgets.ts';
 import type { EventBus, MessageBus } from '../protocol/bus.ts';
 import type { EventBody } from '../protocol/event.ts';
 import type { ContextStore } from '../protocol/store/accept.ts';
@@ -158,8 +159,7 @@ export interface AgentDeps {
   ownerChats: () => Promise<Address[]>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner: (userId: string) => Promise<boolean>;
-  /** Throws `GatewayError('rate_limited')` when this user id has used up its tokens of the day, or `StoreError`. */
-  checkTokenBudget: (userId: string) => Promise<void>;
+  budgets: Budgets;
   /** All tools as they are now; the same list until one is added, changed or removed. */
   tools(): readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */

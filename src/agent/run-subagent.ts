@@ -34,6 +34,7 @@ export interface Child extends Pick<
   | 'sessionKey'
   | 'address'
   | 'userId'
+  | 'payer'
   | 'memoryOwner'
   | 'folder'
   | 'userName'
@@ -132,7 +133,15 @@ function withOwnJournal(shared: AgentShared, child: Child): AgentShared {
     toolResult: (fence, _id, iteration, entry, tokens) => write(fence, [{ iteration, entry, tokens }]),
     async storePlan(fence, _id, { made: planRecord, model, usage }) {
       if (planRecord !== undefined) await write(fence, planRecord.rows);
-      await ledger.noteUsage({ ...usage, model, purpose: 'subagent', turnId, session, userId });
+      await ledger.noteUsage({
+        ...usage,
+        model,
+        purpose: 'subagent',
+        turnId,
+        session,
+        userId,
+        holder: agentId,
+      });
     },
     updatePlan: () => Promise.resolve(),
   };

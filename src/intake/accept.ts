@@ -19,24 +19,20 @@ import {
 import { type AcceptResult, HISTORY_ROWS } from '../protocol/store/accept.ts';
 import { type ApprovalRecord, GROUP_WAIT_MS, MAX_LISTED_APPROVALS } from '../protocol/agent/approvals.ts';
 import { RETRY_REFUSALS } from '../protocol/store/records.ts';
-import { deliver, refuseByRule } from './replies.ts';
+import { deliver } from './replies.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import type { Say } from '../protocol/texts/say.ts';
 
 /** Author of an answer of the bot that the conversation has forgotten. */
 const FORGOTTEN = 'you, before this conversation began';
 
-/** Commits the message (T1) if its sender has tokens left, then emits its events and runs its lane. */
+/** Commits the message (T1), then emits its events and runs its lane. */
 export async function accept(
   context: IntakeContext,
   inbound: InboundMessage,
   options: ReceiveOptions,
   isOwner: boolean,
 ): Promise<Receipt> {
-  const check = () => context.checkTokenBudget(userIdOf(inbound));
-  const refusal = isOwner ? undefined : await refuseByRule(context.languages.say(inbound), check);
-  // The answer to a repeat is paid for.
-  if (refusal !== undefined && !(await context.ledger.wasAccepted(inbound))) return refusal;
   const message = await inThread(context, inbound, options);
   if (options.retryOf === undefined) await context.threads.enter(message);
   const accepted = await context.ledger.accept({

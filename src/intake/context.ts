@@ -32,7 +32,7 @@ import type { PersonLanguages } from '../protocol/texts/languages.ts';
 import type { Say, TextRef } from '../protocol/texts/say.ts';
 import type { Approvals, ApprovalStore, CheckArgs } from '../protocol/agent/approvals.ts';
 import type { NamedSessions } from './hook-settings.ts';
-import type { CheckTokenBudget, IntakeLimits } from './limits.ts';
+import type { IntakeLimits } from './limits.ts';
 import type { ThreadTalk } from './thread-talk.ts';
 import type { LabelOf, LinkNetwork } from './surfaces/surface-text.ts';
 
@@ -137,7 +137,6 @@ export interface IntakeContext extends Omit<IntakeOptions, 'channels'> {
   approvals: Approvals;
   /** Stores, for owners who name it later, in which chat a message was allowed. Throws only `StoreError`. */
   noteContact(message: InboundMessage): Promise<void>;
-  checkTokenBudget: CheckTokenBudget;
 }
 
 /** The intake as the composition root wires it. */

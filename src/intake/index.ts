@@ -9,7 +9,6 @@ import type { Intake, IntakeContext, IntakeOptions } from './context.ts';
 import { createNoteDeleted } from './edits-and-reactions.ts';
 import { observeCommand } from './group-talk.ts';
 import { languageCommand } from './languages.ts';
-import { createTokenBudget } from './limits.ts';
 import { createNoteMembership } from './membership.ts';
 import { createMemoryCommands } from './memory-commands.ts';
 import { createPlanCommands } from './plans/plan-control.ts';
@@ -33,14 +32,14 @@ export { configureHooks, type Hook, hooksRule } from './hook-settings.ts';
 export { createHooks } from './hooks.ts';
 export { createPersonLanguages } from './languages.ts';
 export { createLeader } from './leader.ts';
-export { createTurnBudget, limitsRule } from './limits.ts';
+export { limitsRule } from './limits.ts';
 export { createFollowChatMigration } from './membership.ts';
 export { createFindChat } from './surfaces/find-chat.ts';
 export { createDropSurface, createMirrorQuestion } from './surfaces/tell.ts';
 
 /** Makes the intake: `receive`, the approvals, and the complete list of commands. */
 export function createIntake(options: IntakeOptions): Intake {
-  const { accessPolicy, bus, channels, ledger, log, settings, store } = options;
+  const { accessPolicy, bus, channels, ledger, log, store } = options;
   const context: IntakeContext = {
     ...options,
     linking: { ...options.linking, isGroupAdmin: groupAdminIn(channels) },
@@ -48,7 +47,6 @@ export function createIntake(options: IntakeOptions): Intake {
     threads: new ThreadTalk(options),
     noteContact: createNoteContact(store.contacts, options.monotonicNow),
     approvals: createApprovals(store.approvals, store.lanes, bus, options.agent.checkArgs, log),
-    checkTokenBudget: createTokenBudget(() => settings.current().limits.tokensPerDay, store.usage, Date.now),
   };
   const commands = commandsOf(context);
   return {

@@ -1,20 +1,15 @@
 /** Rate limit per sender: a token bucket for each, in limited memory. */
 import { z } from 'zod';
 import { TtlCache } from '../lib/ttl-cache.ts';
-import { GatewayError } from '../protocol/errors.ts';
-import type { UsageStore } from '../protocol/agent/usage.ts';
-import { textRef } from '../protocol/texts/say.ts';
+import { capFields } from '../protocol/agent/budgets.ts';
 
-/** `limits` of config.json: model tokens of one user and UTC day, and how fast one person may write. */
+/** `limits` of config.json: budgets, and how fast one person may write. */
 export const limitsRule = z.strictObject({
-  tokensPerDay: z
-    .int()
-    .min(1)
-    .max(1_000_000_000)
-    .optional()
-    .describe(
-      'model tokens that one person, or one HTTP token, may use in a day (UTC); owners have no such limit; unset = no limit',
-    ),
+  ...capFields('each person, or each HTTP token,'),
+  profile: z.strictObject(capFields('each profile')).prefault({}),
+  schedule: z.strictObject(capFields('each schedule')).prefault({}),
+  plan: z.strictObject(capFields('each plan')).prefault({}),
+  total: z.strictObject(capFields('all work together')).prefault({}),
   messagesPerMinute: z
     .int()
     .min(1)
@@ -26,7 +21,8 @@ export const limitsRule = z.strictObject({
   messagesAtOnce: z.int().min(1).max(1_000).default(5).describe('how many of these may arrive at once'),
 });
 
-export type IntakeLimits = z.infer<typeof limitsRule>;
+/** How fast one person may write. */
+export type IntakeLimits = Pick<z.infer<typeof limitsRule>, 'messagesPerMinute' | 'messagesAtOnce'>;
 
 /** Default when config.json sets nothing else. */
 export const MESSAGE_RATE: IntakeLimits = limitsRule.parse({});
@@ -103,65 +99,4 @@ function limiterOf(
     buckets.set(sender, { tokens, at, refusals, reportedAt: isRepeat ? bucket.reportedAt : at });
     return { allowed: false, retryAfterMs: Math.ceil((1 - tokens) / perMs), refusals, isRepeat };
   };
-}
-
-const DAY_MS = 86_400_000;
-
-/** How long a user's sum is cached: an answer that ended in the meantime counts after that. */
-const SUM_KEPT_MS = 10_000;
-
-const MAX_USERS = 10_000;
-
-/** Throws `GatewayError('rate_limited')` with the time of the reset when this user id has used up its day, or `StoreError`. */
-export type CheckTokenBudget = (userId: string) => Promise<void>;
-
-/**
- * Makes the check. It happens before an answer, which may then exceed the budget: the next one is refused. A sum is cached
- * for `keptMs`.
- */
-export function createTokenBudget(
-  limitNow: () => number | undefined,
-  usage: UsageStore,
-  epochNow: () => number,
-  keptMs: number = SUM_KEPT_MS,
-): CheckTokenBudget {
-  const sums = new TtlCache<number>(keptMs, MAX_USERS, epochNow);
-  return async (userId) => {
-    const tokensPerDay = limitNow();
-    if (tokensPerDay === undefined) return;
-    const now = epochNow();
-    const today = now - (now % DAY_MS);
-    const key = `${today} ${userId}`;
-    let tokens = sums.get(key);
-    if (tokens === undefined) {
-      const { promptTokens, completionTokens } = await usage.sum({
-        from: new Date(today),
-        to: new Date(today + DAY_MS),
-        userId,
-      });
-      tokens = promptTokens + completionTokens;
-      sums.set(key, tokens);
-    }
-    if (tokens < tokensPerDay) return;
-    const reset = new Date(today + DAY_MS);
-    throw new GatewayError(
-      'rate_limited',
-      textRef('refused.tokens', {
-        tokens: tokensPerDay,
-        reset: reset.toISOString().slice(0, 16).replace('T', ' '),
-      }),
-      { retryable: true, retryAfterMs: reset.getTime() - now },
-    );
-  };
-}
-
-/** The same check for the beginning of a turn, with nothing cached: many messages may have been accepted in the same moment. */
-export function createTurnBudget({
-  settings,
-  store,
-}: {
-  settings: { current(): { limits: IntakeLimits } };
-  store: { usage: UsageStore };
-}): CheckTokenBudget {
-  return createTokenBudget(() => settings.current().limits.tokensPerDay, store.usage, Date.now, 0);
 }

@@ -1,4 +1,5 @@
 /** Public API of operations: health, metrics, event loop delay, usage, retention. */
+export { createBudgets } from './budgets.ts';
 export { checkRestore } from './home-files.ts';
 export { createMaintenance } from './maintenance.ts';
 export { announceState, channelHealth, createHealth, type Health } from './health.ts';

@@ -1,5 +1,6 @@
 /** Deletes what is no longer needed, or older than the settings allow. */
 import { toGatewayError } from '../protocol/errors.ts';
+import type { BudgetStore } from '../protocol/agent/budgets.ts';
 import type { Retention, RetentionStore } from '../protocol/operator/backup.ts';
 import type { HookCallStore } from '../protocol/operator/webhooks.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
@@ -30,6 +31,7 @@ export interface RetentionDeps {
   traces: TraceStore;
   responses: ResponseStore;
   hookCalls: HookCallStore;
+  budgets: Pick<BudgetStore, 'purge'>;
   folders: RemovedFolders;
   files: SessionFiles;
   log: Log;
@@ -37,7 +39,7 @@ export interface RetentionDeps {
 
 /** Deletes at intervals until the signal aborts. */
 export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
-  const { lanes, old, traces, responses, hookCalls, folders, files, log, rules } = deps;
+  const { lanes, old, traces, responses, hookCalls, budgets, folders, files, log, rules } = deps;
   let timer: NodeJS.Timeout | undefined;
   const plan = (ms: number): void => {
     if (!signal.aborted) timer = setTimeout(() => void round(), ms).unref();
@@ -51,9 +53,10 @@ export function startRetention(deps: RetentionDeps, signal: AbortSignal): void {
       if (purged + purgedTraces > 0) log.debug({ purged, traces: purgedTraces }, 'messages_purged');
       const purgedResponses = await responses.purgeResponses(PURGE_BATCH);
       const purgedCalls = await hookCalls.purgeCalls(PURGE_BATCH);
+      const purgedBudgets = await budgets.purge(PURGE_BATCH);
       const isMore = await purgeOld(old, rules().messagesDays, log);
-      if (Math.max(purged, purgedTraces, purgedResponses, purgedCalls) >= PURGE_BATCH || isMore)
-        return plan(MORE_AFTER_MS);
+      const most = Math.max(purged, purgedTraces, purgedResponses, purgedCalls, purgedBudgets);
+      if (most >= PURGE_BATCH || isMore) return plan(MORE_AFTER_MS);
       withinMs = (await sweepFolders(folders, (folder) => files.remove(folder), withinMs, signal))
         ? 2 * EVERY_MS
         : KEPT_MS;

@@ -12,6 +12,8 @@ import {
   type UsageSum,
   type UsageSums,
 } from '../protocol/agent/usage.ts';
+import { amountText, type BudgetReport, capText, fromUnit, resetText } from '../protocol/agent/budgets.ts';
+import type { LiveBudgets } from './budgets.ts';
 import type { Command, CommandCall } from '../protocol/command.ts';
 import type { Say } from '../protocol/texts/say.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
@@ -22,9 +24,16 @@ import type { Log } from '../protocol/log.ts';
 const DAY_MS = 86_400_000;
 /** Days covered by the longer of the two sums in `/usage`. */
 const LONG_DAYS = 30;
+/** Budgets in one reply, the largest first; the page has more. */
+const MAX_BUDGET_LINES = 20;
 
 /** `/usage`: sums for this conversation and for the user, today and recently; owners also see all users. `epochNow` in milliseconds. */
-export function createUsageCommand(usage: UsageStore, prices: () => Prices, epochNow: () => number): Command {
+export function createUsageCommand(
+  usage: UsageStore,
+  prices: () => Prices,
+  epochNow: () => number,
+  budgets: Pick<LiveBudgets, 'report'>,
+): Command {
   return {
     name: 'usage',
     personal: true,
@@ -41,10 +50,25 @@ export function createUsageCommand(usage: UsageStore, prices: () => Prices, epoc
       const texts = lines.map(({ what: label }, at) =>
         say('usage.line', { what: label, sum: `${describe(sums[at], say)}${costSuffix(costs[at], say)}` }),
       );
+      const reports = await budgets.report(call.owner ? 'all' : { person: call.userId });
+      texts.push(...reports.slice(0, MAX_BUDGET_LINES).map((budget) => budgetLine(budget, say)));
       const estimated = sums.some((sum) => sum.estimated) ? ['', say('usage.estimated')] : [];
       return [...texts, ...estimated].join('\n');
     },
   };
+}
+
+/** A budget with what is spent and reserved of it. */
+function budgetLine(budget: BudgetReport, say: Say): string {
+  const [cap, expense, reserved] = [budget.cap, budget.spent, budget.reserved].map((amount) =>
+    fromUnit(budget, amount),
+  );
+  return say('usage.budget', {
+    ...capText(budget, cap ?? 0, say.language),
+    spent: amountText(budget, expense ?? 0, say.language),
+    held: amountText(budget, reserved ?? 0, say.language),
+    reset: resetText(budget),
+  });
 }
 
 /** Days are in UTC. */

@@ -1,4 +1,5 @@
 /** The gateway's API for channels. Methods on sessions return undefined for what their caller may not see. */
+import type { BudgetReport } from './agent/budgets.ts';
 import type { Say, TextRef } from './texts/say.ts';
 import type { HookApi } from './operator/webhooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
@@ -222,8 +223,12 @@ export interface GatewayApi {
   replay(key: SessionKey, lastEventId: string | undefined): EventReplay;
   /** The place of the newest event of the session: `replay` from it returns all that follow. */
   lastEventId(key: SessionKey): string;
-  /** Usage of models: an admin sees everything, another token its own. */
-  usage(caller: Caller, span: Pick<UsageQuery, 'from' | 'to'>, by: UsageGroup): Promise<UsageReport>;
+  /** Usage of models and, where any are set, budgets: an admin sees everything, another token its own. */
+  usage(
+    caller: Caller,
+    span: Pick<UsageQuery, 'from' | 'to'>,
+    by: UsageGroup,
+  ): Promise<UsageReport & { budgets?: readonly BudgetReport[] }>;
   /** The details of channels are worded by `say`, by default in English. */
   health(say?: Say): Promise<HealthReport>;
   /** The settings file, what of it is in effect, and what is not. For admins. */

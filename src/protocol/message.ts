@@ -48,6 +48,8 @@ export interface InboundMessage extends Place {
   language?: string | undefined;
   /** The person that an HTTP API client serves, as a digest of the name it provides: has memories, and no rights. */
   endUser?: string | undefined;
+  /** Of a message of the gateway itself: on whose account the answer is. */
+  payer?: Payer | undefined;
   content: string;
   /** Epoch milliseconds, the platform's clock. */
   timestamp: number;
@@ -183,6 +185,20 @@ export function askedQuestion(
 export function userIdOf({ channel, senderId }: Pick<InboundMessage, 'channel' | 'senderId'>): string {
   if (channel === 'system') return 'system';
   return channel === 'http' ? senderId : `${channel}:${senderId}`;
+}
+
+/** On whose account work is done, besides that of all: a user id, and the ids of a schedule and a plan. */
+export const payerShape = z.object({
+  person: z.string().optional(),
+  schedule: z.string().optional(),
+  plan: z.string().optional(),
+});
+
+export type Payer = z.infer<typeof payerShape>;
+
+/** On whose account the answer to a message is: its sender's, or of a message of the gateway that of whoever caused it. */
+export function payerOf(message: Pick<InboundMessage, 'channel' | 'senderId' | 'payer'>): Payer {
+  return message.payer ?? (message.channel === 'system' ? {} : { person: userIdOf(message) });
 }
 
 /** Whose memories the answer to a message may use: the sender's own, or those of the end user that a client named. */

@@ -4,7 +4,7 @@ import type { CallerOptions } from './agent/provider.ts';
 import type { AcceptResult } from './store/accept.ts';
 
 import type { PlanToRun } from './agent/plan-store.ts';
-import { type Address, type InboundMessage, parseAddress, type SessionKey } from './message.ts';
+import { type Address, type InboundMessage, parseAddress, type Payer, type SessionKey } from './message.ts';
 import type { ExecutionMode } from './agent/plan.ts';
 import type { Source } from './agent/risk.ts';
 import type { SessionChoice } from './store/records.ts';
@@ -125,6 +125,8 @@ export interface SystemMessage {
   place?: InboundMessage['place'] | undefined;
   /** The sources that the text was made from; unset = unknown for a subagent, none for the others. */
   sources?: readonly Source[] | undefined;
+  /** On whose account its answer is; unset = on no one's but that of all. */
+  payer?: Payer | undefined;
   /** Epoch milliseconds. */
   timestamp: number;
   /** Default `runStream`. */
@@ -135,7 +137,7 @@ export interface SystemMessage {
 
 /** The system message as an inbound message for its session's lane. */
 export function systemInbound(system: SystemMessage): InboundMessage {
-  const { id, session, address, senderId, senderName, content, timestamp, place, sources } = system;
+  const { id, session, address, senderId, senderName, content, timestamp, place, sources, payer } = system;
   const { chatId, threadId } = parseAddress(address);
   return {
     channel: 'system',
@@ -151,6 +153,7 @@ export function systemInbound(system: SystemMessage): InboundMessage {
     mentioned: true,
     sessionKey: session,
     ...(sources !== undefined && { sources }),
+    ...(payer !== undefined && { payer }),
   };
 }
 

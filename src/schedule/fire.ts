@@ -133,7 +133,7 @@ async function sendTask(
   timeZone: string,
   schedule: DueSchedule,
 ): Promise<{ run: NewScheduleRun; notice?: PlainKey }> {
-  const { id, session, address, nextAt: dueAt, lastAt, now } = schedule;
+  const { id, session, address, nextAt: dueAt, lastAt, now, creatorId } = schedule;
   const { waiting: waitingCount } = await deps.ledger.queue(session);
   const skipped = ({ reason, notice }: Refusal) => ({
     run: { outcome: 'skipped' as const, dueAt, why: textRef(reason) },
@@ -149,6 +149,7 @@ async function sendTask(
     content: promptOf(schedule, timeZone),
     place: schedule.place,
     sources: schedule.sources,
+    payer: { person: creatorId, schedule: id },
     timestamp: now.getTime(),
     entry: 'run',
   });

@@ -14,6 +14,7 @@ import {
   createUpdates,
 } from './statements/channels.ts';
 import { dumpDatabase } from './database/dump.ts';
+import { createBudgets } from './lanes/budgets.ts';
 import { createContexts } from './lanes/contexts.ts';
 import { type Database, type DatabasePlace, openDatabase } from './database/database.ts';
 import { createFanout } from './database/notify-fanout.ts';
@@ -237,6 +238,7 @@ function operatorStores(database: Database) {
     mcp: createMcpStatus(database),
     choices: createChoices(database),
     usage: createUsage(database, createUsageRows(database)),
+    budgets: createBudgets(database),
     webhooks: createWebhookFacts(database),
     hookCalls: createHookCalls(database),
     records: createRecords(database),

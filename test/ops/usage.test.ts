@@ -48,6 +48,7 @@ describe('/usage', () => {
       usage,
       () => prices,
       () => NOON,
+      { report: async () => [] },
     );
     return { text: await command.run({ ...CALL, ...call }), asked };
   }

@@ -6,8 +6,10 @@ import type { AfterTurnName, AfterTurnSettings } from '../../protocol/agent/suba
 import { type EventBus, LaneAbort } from '../../protocol/bus.ts';
 import type { EventBody, TurnEndReason } from '../../protocol/event.ts';
 import { toGatewayError } from '../../protocol/errors.ts';
-import type { SessionKey } from '../../protocol/message.ts';
+import type { Payer, SessionKey } from '../../protocol/message.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
+import { RESERVED_ANSWER } from '../../protocol/agent/budgets.ts';
+import { estimateTokens } from '../../lib/text.ts';
 import { typedText } from '../prompt/marks.ts';
 import { contextSize, type Turn } from '../turn/turn-state.ts';
 import type { Log } from '../../protocol/log.ts';
@@ -23,6 +25,7 @@ export interface EndedTurn extends StartOfPrompt {
   reason: TurnEndReason;
   /** The user that was answered; `system` when no person wrote the message. */
   userId: string;
+  payer: Payer;
   /** Whose memories it read and wrote. */
   memoryOwner: string;
   place: 'private' | 'group';
@@ -125,7 +128,7 @@ export function endedTurn(
   turn: Turn,
   { reason, text, title }: { reason: TurnEndReason; text: string; title: string | undefined },
 ): EndedTurn {
-  const { turnId, sessionKey, userId, memoryOwner, place, profile, model, rows, log } = turn;
+  const { turnId, sessionKey, userId, payer, memoryOwner, place, profile, model, rows, log } = turn;
   const { prepared, promptContext, history } = turn;
   const { entry } = rows.user;
   return {
@@ -133,6 +136,7 @@ export function endedTurn(
     sessionKey,
     reason,
     userId,
+    payer,
     memoryOwner,
     place,
     profile,
@@ -157,17 +161,27 @@ export function endedTurn(
 
 /**
  * A model call of a worker, none of which is shown; its usage is stored under `purpose`. `emit` gets only the notice that
- * the call waits in a queue. Throws `ProviderError`, `StoreError`, or the signal's reason.
+ * the call waits in a queue. Throws `ProviderError`, `StoreError`, `GatewayError('rate_limited')` at a budget, or the
+ * signal's reason.
  */
 export async function callForWorker(
   shared: AgentShared,
   purpose: 'compression' | 'facts' | 'title',
-  { sessionKey: session, userId }: { sessionKey: SessionKey; userId: string },
+  {
+    sessionKey: session,
+    userId,
+    payer,
+    profile,
+  }: Pick<EndedTurn, 'sessionKey' | 'userId' | 'payer'> & { profile: Pick<Profile, 'id'> },
   call: { request: ChatRequest; signal: AbortSignal; maxChars: number },
   emit: Emit = () => undefined,
 ): Promise<string> {
-  const { model } = call.request;
-  const onUsage = (usage: Usage): Promise<void> =>
-    shared.stores.ledger.noteUsage({ purpose, session, userId, model, ...usage });
-  return await completeText(shared, { ...call, onUsage }, emit);
+  const { model, messages, maxTokens: completionTokens = RESERVED_ANSWER } = call.request;
+  const promptTokens = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  const spender = { ...payer, profile: profile.id };
+  return await shared.budgets.within(spender, { model, promptTokens, completionTokens }, (holder) => {
+    const onUsage = (usage: Usage): Promise<void> =>
+      shared.stores.ledger.noteUsage({ purpose, session, userId, model, holder, ...usage });
+    return completeText(shared, { ...call, onUsage }, emit);
+  });
 }

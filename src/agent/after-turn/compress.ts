@@ -2,7 +2,7 @@
 import { type ContextEntry, sourcesOfEntry } from '../../protocol/store/records.ts';
 import { HISTORY_ROWS, type UnsummarizedRow } from '../../protocol/store/accept.ts';
 import { ProviderError } from '../../protocol/errors.ts';
-import type { SessionKey } from '../../protocol/message.ts';
+import type { Payer, SessionKey } from '../../protocol/message.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
 import type { ChatMessage, ChatRequest } from '../../protocol/agent/provider.ts';
 import { mergeSources, type Source } from '../../protocol/agent/risk.ts';
@@ -82,6 +82,7 @@ const WORDS_PER_TOKEN = 0.5;
 export interface CompressedTurn extends StartOfPrompt {
   sessionKey: SessionKey;
   userId: string;
+  payer: Payer;
   profile: Profile;
   /** The session's model; unset = the default one. */
   model?: string | undefined;

@@ -20,6 +20,7 @@ import { contextRow } from '../prompt/history.ts';
 import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
 import { NO_TOOLS, selectTools, TOOL_SHARE, type ToolSelection } from '../prompt/tool-selection.ts';
 import { type AgentShared, MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
+import { RESERVED_ANSWER } from '../../protocol/agent/budgets.ts';
 import type { ReadInline } from '../../protocol/media.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import { StreamWatchdog } from './stream-watchdog.ts';
@@ -73,12 +74,19 @@ export async function* completeStateless(
   try {
     yield* converse(shared, completion, request);
   } finally {
-    const { model, usage } = completion;
+    const { id: holder, model, usage } = completion;
     if (usage !== undefined) {
       const { tokenId } = caller;
       const userId = userOf(caller);
-      await shared.stores.ledger.noteUsage({ purpose: 'stateless', tokenId, userId, ...usage, model });
-    }
+      await shared.stores.ledger.noteUsage({
+        purpose: 'stateless',
+        tokenId,
+        userId,
+        holder,
+        ...usage,
+        model,
+      });
+    } else if (completion.holds === true) await shared.budgets.release(holder);
   }
 }
 
@@ -191,6 +199,7 @@ async function* ask(
     try {
       const { request, toolTokens } = await requestOf(shared, completion, stateless, messages);
       answer = new Answer(request, toolTokens, passing);
+      await hold(shared, completion, request, toolTokens);
       const queueable = { ...request, onQueued: () => watchdog.onQueued() };
       for await (const chunk of shared.provider.streamChat(queueable, watchdog.start())) {
         watchdog.onChunk();
@@ -214,6 +223,23 @@ async function* ask(
       if (usage !== undefined) completion.usage = addUsage(completion.usage ?? NOTHING, usage);
     }
   }
+}
+
+/** Reserves for the next call what all have used and what this one may use. Throws `GatewayError('rate_limited')` at a budget. */
+async function hold(
+  { budgets }: AgentShared,
+  completion: Completion,
+  { model, messages, maxTokens: completionTokens = RESERVED_ANSWER }: ChatRequest,
+  toolTokens: number,
+): Promise<void> {
+  const { id: holder, caller, profile, usage } = completion;
+  const caps = budgets.capsFor({ person: userOf(caller), profile: profile.id });
+  if (caps.length === 0) return;
+  const promptTokens = messages.reduce((sum, { content }) => sum + estimateTokens(content), toolTokens);
+  const soFar = usage === undefined ? [] : [{ ...usage, model }];
+  const outcome = await budgets.reserve({ holder }, caps, soFar, { model, promptTokens, completionTokens });
+  if (outcome.kind === 'refused') throw budgets.usedUp(outcome.cap);
+  completion.holds = true;
 }
 
 /** The answer of one call, as it streams. */

@@ -32,6 +32,8 @@ export interface Completion extends Failing {
   taint: Taint;
   /** Usage of all calls so far, broken ones included; undefined until the model has begun. */
   usage?: Usage;
+  /** It has reserved of a budget. */
+  holds?: boolean;
 }
 
 /** Runs one call; a call that may not be run becomes an answer for the model. Throws the signal's reason. */

@@ -2,6 +2,7 @@
 import { clipMiddle, estimateTokens } from '../../lib/text.ts';
 import type { ChatMessage, ChatRequest, Usage } from '../../protocol/agent/provider.ts';
 import type { AgentShared, Emit } from '../deps.ts';
+import { holdCall } from '../model/hold-call.ts';
 import { completeText, type ShownCall } from '../model/model-call.ts';
 import { modelBudget } from '../model/model-budget.ts';
 import type { Turn } from '../turn/turn-state.ts';
@@ -17,7 +18,8 @@ const FILL = 0.9;
 
 /**
  * Returns the model's text; without `display` the call is not shown. A message too long for the window keeps its head
- * and tail. The usage is added to the turn. `emit` gets the events of a shown call and the notice that it waits in a queue. Throws `ProviderError`, or the signal's reason.
+ * and tail. The usage is added to the turn. `emit` gets the events of a shown call and the notice that it waits in a queue. Throws `ProviderError`, what `holdCall` throws, or
+ * the signal's reason.
  */
 export async function callWithoutHistory(
   shared: AgentShared,
@@ -41,6 +43,8 @@ export async function callWithoutHistory(
     maxTokens: Math.min(MAX_TOKENS, Math.floor(contextWindow / 4)),
     ...(can.thinking && { think: false }),
   };
+  const promptTokens = request.messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  await holdCall(shared, turn, request, promptTokens, emit);
   const onUsage = (usage: Usage): void => turn.otherUsage.add({ ...usage, model });
   return await completeText(
     shared,

@@ -12,6 +12,7 @@ import { type Say, textRef } from '../../protocol/texts/say.ts';
 import type { ChatMessage } from '../../protocol/agent/provider.ts';
 import { markUntrusted } from '../prompt/marks.ts';
 import { stepsLeft } from '../../protocol/agent/plan-edits.ts';
+import { ApprovalWait } from '../tools/approval-gate.ts';
 import { describeCommand, type ProtoStep, type StepCommand } from './edits.ts';
 import { z } from 'zod';
 import { describeIssues } from '../tools/conform.ts';
@@ -95,7 +96,7 @@ export interface Failure {
 export type PlainCall = (system: string, messages: readonly ChatMessage[]) => Promise<string>;
 
 /**
- * Asks what to do about a failed step. Never throws: an error of the call, or an answer that cannot be used, is `abort`
+ * Asks what to do about a failed step. Throws only `ApprovalWait`, at a budget: any other error of the call, or an answer that cannot be used, is `abort`
  * with the reason (S-11). Notes next to the model's own words are in the language of `say`.
  */
 export async function analyzeFailure(
@@ -108,6 +109,7 @@ export async function analyzeFailure(
     const reply = await call(CORRECTION_PROMPT, [{ role: 'user', content: describe(failure, executors) }]);
     return readCorrection(reply, executors, { current: failure.step, say });
   } catch (error) {
+    if (error instanceof ApprovalWait) throw error;
     const cause = messageForPerson(toGatewayError(error));
     const clipped = typeof cause === 'string' ? clipMiddle(cause, MAX_SHOWN_ERROR) : cause;
     return { action: 'abort', ...cancelReason(textRef('cancelled.correction_failed', { why: clipped })) };

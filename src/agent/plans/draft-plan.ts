@@ -19,6 +19,8 @@ import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { systemPart } from '../prompt/system-prompt.ts';
 import { fitPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import { completeText, type ShownCall } from '../model/model-call.ts';
+import { holdCall } from '../model/hold-call.ts';
+import { ApprovalWait } from '../tools/approval-gate.ts';
 import { makePrompt } from '../model/model-budget.ts';
 import { addUsage, type Turn } from '../turn/turn-state.ts';
 
@@ -100,7 +102,7 @@ export interface Draft {
 
 /**
  * Plans for a turn, or for a subagent, or says why there is no plan; that planning failed is logged and sent as a
- * notice. Throws only `StoreError` and the signal's reason, and where the plan is
+ * notice. Throws only `StoreError`, `ApprovalWait` at a budget and the signal's reason, and where the plan is
  * `required` what the model calls throw.
  */
 export async function draftPlan(
@@ -113,7 +115,7 @@ export async function draftPlan(
     return await threePhases(shared, turn, draft, emit);
   } catch (error) {
     turn.signal.throwIfAborted();
-    if (error instanceof StoreError || draft.required === true) throw error;
+    if (error instanceof StoreError || error instanceof ApprovalWait || draft.required === true) throw error;
     turn.log.warn({ err: error }, 'planning_failed');
     const reason = wordError(toGatewayError(error), await turnReader(shared, turn), turn.say);
     const text = turn.say('turn.no_plan', { why: reason });
@@ -236,11 +238,14 @@ async function askPlanner(shared: AgentShared, turn: Turn, call: PlanningCall, e
 
 async function callOnce(
   shared: AgentShared,
-  { signal, waits, say }: Turn,
+  turn: Turn,
   { spent: cost, msgId, title }: PlanningCall,
   { request, estimated }: PlanningRequest,
   emit: Emit,
 ): Promise<string> {
+  const { signal, waits, say } = turn;
+  const promptTokens = estimated * shared.modelState.scale.of(request.model);
+  await holdCall(shared, turn, request, promptTokens, emit, [{ ...cost.usage, model: request.model }]);
   const onUsage = (usage: Usage): void => {
     cost.usage = addUsage(cost.usage, usage);
     if (!usage.estimated) shared.modelState.scale.learn(request.model, estimated, usage.promptTokens);

@@ -93,6 +93,7 @@ async function explain(
     if (explanation.trim() !== '') return explanation.trim();
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof ApprovalWait) throw error;
     turn.log.warn({ err: error, stepId: step.id }, 'step_not_explained');
   }
   return turn.say('wait.next_is', { step: step.description });

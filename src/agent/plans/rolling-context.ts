@@ -1,5 +1,6 @@
 /** The earlier steps as the correction call sees them: the newest in full, older ones in a sentence (S-06…S-09). */
 import { clipMiddle } from '../../lib/text.ts';
+import { ApprovalWait } from '../tools/approval-gate.ts';
 import type { PlanStep, StepResult } from '../../protocol/agent/plan.ts';
 
 /** Steps that are kept in full (S-06). */
@@ -85,7 +86,8 @@ export class RollingContext {
     let sentence: string;
     try {
       sentence = (await this.#summarize(batch)).replaceAll(/\s+/g, ' ').trim();
-    } catch {
+    } catch (error) {
+      if (error instanceof ApprovalWait) throw error;
       // The plan continues without a summary; the prompt states how many runs were dropped.
       sentence = '';
     }

@@ -266,11 +266,12 @@ function stepTurn(turn: Turn, run: number, task: string): Turn {
   return {
     ...turn,
     // The task quotes results of earlier steps, so it does not count as the user's own text.
-    rows: TurnRows.ofStep(task, stepRows, turn.rows.taint),
+    rows: TurnRows.ofStep(task, stepRows, turn.rows.taint, [...turn.rows.steps, ...earlierRows]),
     history: [],
     past: pastRows,
     reply: new Reply(),
     plan: undefined,
+    payer: { ...turn.payer, plan: turn.plan?.origin?.planId ?? turn.plan?.id },
     prepared: {
       ...turn.prepared,
       system: withModePrompt(turn.prepared.system, turn.plan?.mode ?? turn.mode),

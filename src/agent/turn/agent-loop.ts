@@ -47,7 +47,6 @@ export async function runTurn(
   }
   let result: TurnResult | undefined;
   try {
-    await checkBudget(shared, turn);
     // Before the first prompt is made, because what others wrote about the tools is part of each.
     followTools(shared, turn);
     await compress?.(emit);
@@ -72,15 +71,6 @@ export async function runTurn(
   }
   await settlePlan(shared, turn, result.reason, emit);
   return result;
-}
-
-/**
- * The budget is checked when a message arrives, too; but many can wait in a queue that were within it then. Throws
- * `GatewayError('rate_limited')`, `StoreError`.
- */
-async function checkBudget({ checkTokenBudget }: AgentShared, turn: Turn): Promise<void> {
-  if (turn.isOwner === true || turn.userId === 'system' || turn.rows.answers().length > 0) return;
-  await checkTokenBudget(turn.userId);
 }
 
 /** Runs the tool calls of the n-th answer, with the plan or the profile that they ask for; without calls, it is the result. */

@@ -4,6 +4,7 @@ import {
   type ApprovalRecord,
   approvalRef,
   type ApprovalSubject,
+  budgetArgs,
   buttonValue,
   howDecided,
   type NamedFile,
@@ -14,7 +15,8 @@ import {
 } from '../../protocol/agent/approvals.ts';
 import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
 import { parseAddress } from '../../protocol/message.ts';
-import type { Say } from '../../protocol/texts/say.ts';
+import type { Say, TextRef } from '../../protocol/texts/say.ts';
+import { amountText, fromUnit } from '../../protocol/agent/budgets.ts';
 import { visibleText } from '../../lib/text.ts';
 
 /** The words of each kind of wait in a plan. */
@@ -55,6 +57,12 @@ export function questionFor(
       { label: say(no), value: denied },
     ]);
   }
+  if (subject.budget !== undefined)
+    return deliveryOf(id, subject, `${subject.warning}\n\n${say('budget.how', { count })}`, [
+      { label: say('budget.add', { amount: addedText(subject, say) }), value: approved, style: 'confirm' },
+      { label: say('budget.other'), value: buttonValue(id, 'changed'), form: true },
+      { label: say('budget.refuse'), value: denied, style: 'danger' },
+    ]);
   const ending = say('approval.how', { count });
   const group =
     groupName === undefined ? '' : `${say('approval.of_group', { name: shownName(groupName) })}\n\n`;
@@ -69,6 +77,23 @@ export function questionFor(
       ? []
       : [{ label: say(alwaysLabel(subject)), value: buttonValue(id, 'always') }]),
   ]);
+}
+
+/** What is shown where a turn waits for an owner to add to a budget; undefined over HTTP. */
+export function waitsFor(
+  id: string,
+  subject: ApprovalSubject,
+  expiresInMs: number,
+  say: Say,
+): DeliveryPayload | undefined {
+  return deliveryOf(id, subject, say('budget.waits', { count: Math.round(expiresInMs / 60_000) }), []);
+}
+
+/** What an owner adds, or is offered to add. */
+function addedText({ args, changed, budget }: ApprovalSubject, say: Say): TextRef {
+  const unit = budget?.unit ?? '';
+  const { add } = budgetArgs.parse(changed ?? args);
+  return amountText({ unit }, fromUnit({ unit }, add), say.language);
 }
 
 function isEditable(args: unknown): boolean {
@@ -87,13 +112,27 @@ export function decidedFor(
 ): DeliveryPayload | undefined {
   const { id, plan, expired: isExpired, state } = record;
   let content: string;
-  if (plan === undefined) content = callText(record, verdictOf(record, say, labelOf), '', say);
+  if (record.budget !== undefined) content = budgetOutcome(record, say, labelOf);
+  else if (plan === undefined) content = callText(record, verdictOf(record, say, labelOf), '', say);
   else {
     const decision = LABELS[plan.wait][state === 'approved' ? 'allowed' : 'denied'];
     content = waitText(record, `*${say(isExpired ? 'wait.expired' : decision)}*`, say);
   }
   const delivery = deliveryOf(id, record, content, []);
   return delivery && { ...delivery, key: `${delivery.ref}:decided` };
+}
+
+/** In a chat of an owner with who decided; where the answer waits, only whether it comes. */
+function budgetOutcome(
+  record: ApprovalRecord,
+  say: Say,
+  labelOf: (channel: string) => string | undefined,
+): string {
+  const { state, warning, budget, address, alsoAsked = [] } = record;
+  const verdict = verdictOf(record, say, labelOf);
+  if (budget?.asks !== 'here' && !alsoAsked.includes(address)) return verdict;
+  const added = state === 'approved' ? [say('budget.added', { amount: addedText(record, say) })] : [];
+  return [warning, ...added, verdict].join('\n\n');
 }
 
 /** A question to another person, as a delivery for their chat; none over HTTP, where events and lists show it. */

@@ -47,7 +47,8 @@ async function escalate(shared: AgentShared): Promise<void> {
 }
 
 /** What a person is asked in their private chat is theirs to answer. */
-function isEveryOwners({ address, userId, place, plan }: ApprovalRecord): boolean {
+function isEveryOwners({ address, userId, place, plan, budget }: ApprovalRecord): boolean {
+  if (budget !== undefined) return budget.asks !== 'elsewhere';
   const isTheirs = place !== 'group' && userId !== 'system' && !address.startsWith('http:');
   return plan === undefined && !isTheirs;
 }

@@ -11,6 +11,7 @@ import { type AgentShared, type Emit, MAX_CALLS_RUN } from '../deps.ts';
 import { notesFor } from '../prompt/nudges.ts';
 import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
 import { type ModelCall, streamAnswer } from '../model/model-call.ts';
+import { holdCall } from '../model/hold-call.ts';
 import { type Attempts, firstAttempt, prepareRepeat, repeatsEmpty } from './repeat-call.ts';
 import { isTooSmall, makePrompt, modelBudget, type ModelBudget } from '../model/model-budget.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
@@ -55,6 +56,7 @@ export async function askModel(shared: AgentShared, turn: Turn, n: number, emit:
       const { request, estimated } = prompt;
       turn.trace?.calling(n, request);
       const promptTokens = estimated * shared.modelState.scale.of(request.model);
+      await holdCall(shared, turn, request, promptTokens, emit);
       response = await streamAnswer(call, request, promptTokens, emit);
       noteCall(turn, n, call, { atMs, prompt, omissions }, { response });
       if (!response.usage.estimated) {

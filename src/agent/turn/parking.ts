@@ -6,13 +6,21 @@ import {
   approvalRef,
   type ApprovalSubject,
   howDecided,
+  MAX_ALSO_ASKED,
 } from '../../protocol/agent/approvals.ts';
 import type { LaneOutcome, TurnEmitter } from '../../protocol/bus.ts';
 import { addressOf, type DeliveryPayload } from '../../protocol/message.ts';
 import type { EventBody } from '../../protocol/event.ts';
 import type { ApprovalWait } from '../tools/approval-gate.ts';
 import type { CallerWait } from '../tools/caller-calls.ts';
-import { answeredFor, decidedFor, isOverHttp, personQuestionFor, questionFor } from './approval-question.ts';
+import {
+  answeredFor,
+  decidedFor,
+  isOverHttp,
+  personQuestionFor,
+  questionFor,
+  waitsFor,
+} from './approval-question.ts';
 import type { AgentShared } from '../deps.ts';
 import { recipientOf } from '../../protocol/texts/languages.ts';
 import type { Turn } from './turn-state.ts';
@@ -33,6 +41,8 @@ export async function parkTurn(
   } = shared;
   const id = randomBytes(16).toString('base64url');
   if (subject.question !== undefined) return await parkForPerson(shared, turn, emitter, id, subject);
+  const { budget } = subject;
+  if (budget !== undefined) return await parkForBudget(shared, turn, emitter, id, { ...subject, budget });
   const expiresInMs = limits.approvalMs;
   const questions = inEachChat(id, subject, turn, (request) =>
     questionFor(id, request, expiresInMs, turn.say),
@@ -45,6 +55,50 @@ export async function parkTurn(
     agentId === undefined ? undefined : { agentId },
   );
   turn.log.info({ approvalId: id, tool: subject.tool, callKey: subject.callKey }, 'approval_needed');
+  return { kind: 'parked' };
+}
+
+/**
+ * Parks the turn until an owner adds to a budget. An owner's own private chat is asked itself; for all others, up to
+ * `MAX_ALSO_ASKED` private chats of owners are asked at once, and the chat learns that its answer waits. If another turn
+ * has asked about the same budget, its answer decides this one, too.
+ */
+async function parkForBudget(
+  shared: AgentShared,
+  turn: Turn,
+  emitter: TurnEmitter,
+  id: string,
+  subject: ApprovalSubject & { budget: NonNullable<ApprovalSubject['budget']> },
+): Promise<LaneOutcome> {
+  const { stores, limits, chats } = shared;
+  const expiresInMs = limits.approvalMs;
+  const { key } = subject.budget;
+  const pending = await stores.approvals.pendingBudgets(key);
+  const isOwners = turn.isOwner === true && turn.askedIn === 'private';
+  const isAsked = pending.some(({ budget }) => budget?.asks !== 'elsewhere');
+  const asks = isAsked ? 'elsewhere' : isOwners ? 'here' : 'owners';
+  const owners = asks === 'owners' ? await shared.ownerChats() : [];
+  const alsoAsked = owners.filter((chat) => chat !== turn.address).slice(0, MAX_ALSO_ASKED);
+  const detail = { ...subject, budget: { ...subject.budget, asks }, alsoAsked } as const;
+  const questions = await Promise.all(
+    alsoAsked.map(async (address) => {
+      const say = chats.languages.say(recipientOf(address, await chats.languages.languageOf(address)));
+      const question = questionFor(id, { ...detail, address }, expiresInMs, say);
+      return question === undefined ? [] : [{ ...question, ref: approvalRef(id, address) }];
+    }),
+  );
+  const ask = asks === 'here' ? questionFor : waitsFor;
+  const own = ask(id, detail, expiresInMs, turn.say);
+  await stores.lanes.park(turn.fence, {
+    id,
+    turnId: turn.turnId,
+    detail,
+    expiresInMs,
+    questions: [...(own === undefined ? [] : [own]), ...questions.flat()],
+  });
+  shared.background.sweepSoon();
+  emitter.emit({ type: 'approval_needed', approvalId: id, warningMessage: subject.warning });
+  turn.log.info({ approvalId: id, budget: key }, 'budget_used_up');
   return { kind: 'parked' };
 }
 
@@ -165,7 +219,7 @@ function decidedCall(
   Extract<EventBody, { type: 'approval_decided' }>,
   'toolCallId' | 'by' | 'decidedAt' | 'reason' | 'args'
 > {
-  if (record === undefined || record.plan !== undefined) return {};
+  if (record === undefined || record.plan !== undefined || record.budget !== undefined) return {};
   const { toolCallId, decidedName, decidedAt, reason, changed } = record;
   return {
     toolCallId,

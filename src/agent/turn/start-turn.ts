@@ -1,6 +1,6 @@
 /** Starts the turn of an `in:` lane's head: opens it, reads its message with its files, and gathers what its calls read. */
 import { LaneAbort } from '../../protocol/bus.ts';
-import { answeredMessage, memoryOwnerOf, userIdOf } from '../../protocol/message.ts';
+import { answeredMessage, memoryOwnerOf, payerOf, userIdOf } from '../../protocol/message.ts';
 import { readMode } from '../../protocol/agent/plan.ts';
 import { HISTORY_ROWS, type TurnPayload } from '../../protocol/store/accept.ts';
 import { type LaneHead, waitNotedAfterMs } from '../../protocol/store/lanes.ts';
@@ -142,6 +142,7 @@ async function identityOf(
     address: openTurn.address,
     replyTo: answeredMessage(message),
     userId: userIdOf(message),
+    payer: payerOf(message),
     memoryOwner: memoryOwnerOf(message),
     userName: message.senderName,
     onBehalfOf: message.onBehalfOf,

@@ -105,11 +105,20 @@ export class TurnRows {
     for (const row of rows) if (!this.#ofPlan.includes(row)) this.#ofPlan.push(row);
   }
 
-  /** The rows of one run of a step: `task` is built again in each attempt, the others are in the journal. */
-  static ofStep(task: string, journaled: readonly ContextRow[], taint: Taint): TurnRows {
+  /**
+   * The rows of one run of a step: `task` is built again in each attempt, the others are in the journal. `paid` are the
+   * other rows of the turn, which count for what it has used.
+   */
+  static ofStep(
+    task: string,
+    journaled: readonly ContextRow[],
+    taint: Taint,
+    paid: readonly ContextRow[] = [],
+  ): TurnRows {
     const rows = new TurnRows(task, [], { sources: taint.sources }, taint);
     rows.#fresh.clear();
     rows.#steps.push(...journaled);
+    rows.#ofPlan.push(...paid);
     return rows;
   }
 

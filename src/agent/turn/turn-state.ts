@@ -8,7 +8,7 @@ import type { Fence } from '../../protocol/store/lanes.ts';
 import type { TurnPayload } from '../../protocol/store/accept.ts';
 import type { PlanToRun } from '../../protocol/agent/plan-store.ts';
 import type { Log } from '../../protocol/log.ts';
-import type { Address, SessionKey } from '../../protocol/message.ts';
+import type { Address, Payer, SessionKey } from '../../protocol/message.ts';
 import type { ExecutionMode, Plan } from '../../protocol/agent/plan.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
 import type { SubagentCall } from '../../protocol/agent/subagents.ts';
@@ -40,13 +40,15 @@ export interface TurnIdentity {
   replyTo?: string | undefined;
   /** The user who is answered, the same in every chat. */
   userId: string;
+  /** On whose account its model calls are. */
+  payer: Payer;
   /** Whose memories it reads and writes: the user's, or those of the end user that a client named. */
   memoryOwner: string;
   /** Their name on the platform. */
   userName?: string | undefined;
   /** The bot answers in the name of this owner, to whom the user has written; an id of the platform. */
   onBehalfOf?: string | undefined;
-  /** An owner, when their message was accepted; for the prompt and the budget of tokens only. */
+  /** An owner, when their message was accepted; for the prompt, and for who is asked about budgets. */
   isOwner?: boolean | undefined;
   /** Looked up at the first tool call, because owners may be stored in the database. */
   userRole?: UserRole | undefined;
@@ -221,7 +223,7 @@ export async function recordUnreported(
   const whose = { turnId: parentTurnId ?? turnId, session, userId };
   const purpose = parentTurnId === undefined ? 'turn' : 'subagent';
   for (const usage of otherUsage.takeUnreported().spent ?? [])
-    await ledger.noteUsage({ ...usage, ...whose, purpose });
+    await ledger.noteUsage({ ...usage, ...whose, purpose, holder: turnId });
 }
 
 /**

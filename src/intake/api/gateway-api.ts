@@ -1,4 +1,5 @@
 /** The gateway as channels see it: one object, every session method behind an owner check. */
+import type { BudgetReport } from '../../protocol/agent/budgets.ts';
 import type { Caller } from '../../protocol/access.ts';
 import type { Channel } from '../../protocol/channel.ts';
 import { missingScope } from '../../protocol/command.ts';
@@ -58,6 +59,8 @@ export interface ApiParts {
   storage: FileStorage;
   schedules: Schedules;
   prices: () => Prices;
+  /** The budgets of a person, or all. Throws only `StoreError`. */
+  budgets: { report(of: { person: UserId } | 'all'): Promise<BudgetReport[]> };
   explainTurn: ExplainTurn;
   channels: ReadonlyMap<string, Channel>;
 }
@@ -65,7 +68,7 @@ export interface ApiParts {
 /** Makes all of the API that belongs to sessions, messages and turns. Methods throw only `GatewayError`. */
 export function createGatewayApi(
   { context, commands, ...intake }: Intake,
-  { agent, storage, schedules, prices, explainTurn, channels }: ApiParts,
+  { agent, storage, schedules, prices, budgets, explainTurn, channels }: ApiParts,
 ) {
   const { accessPolicy, events, store } = context;
   const sessions = ownedSessions(context);
@@ -97,7 +100,7 @@ export function createGatewayApi(
     subscribe: (filter, listener) => events.subscribe(filter, listener),
     replay: (key, lastEventId) => events.replay(key, lastEventId),
     lastEventId: (key) => events.lastEventId(key),
-    usage: createUsageApi(store.usage, prices),
+    usage: createUsageApi(store.usage, prices, budgets),
   } satisfies Partial<GatewayApi>;
 }
 
@@ -113,15 +116,20 @@ function userOf({ tokenId }: Caller): UserId {
 }
 
 /** Makes the report of usage: a caller sees its own, an admin that of all. Throws only `StoreError`. */
-function createUsageApi(usage: UsageStore, pricesNow: () => Prices): GatewayApi['usage'] {
+function createUsageApi(
+  usage: UsageStore,
+  pricesNow: () => Prices,
+  budgets: ApiParts['budgets'],
+): GatewayApi['usage'] {
   return async (caller, span, by) => {
     const query = isAdmin(caller) ? span : { ...span, userId: userOf(caller) };
     const prices = pricesNow();
     const priced = Object.keys(prices.models).length > 0;
-    const [{ groups, more }, total, models] = await Promise.all([
+    const [{ groups, more }, total, models, reports] = await Promise.all([
       usage.groups(query, by),
       usage.sum(query),
       priced ? usage.models(query) : [],
+      budgets.report(isAdmin(caller) ? 'all' : { person: userOf(caller) }),
     ]);
     const cost = (of: readonly UsageGroupSum[]): { cost?: Cost } => {
       const sum = costOfModels(prices, of);
@@ -131,6 +139,7 @@ function createUsageApi(usage: UsageStore, pricesNow: () => Prices): GatewayApi[
       groups: by === 'model' ? groups.map((group) => ({ ...group, ...cost([group]) })) : groups,
       more,
       total: { ...total, ...cost(models) },
+      ...(reports.length > 0 && { budgets: reports }),
     };
   };
 }
@@ -160,11 +169,10 @@ function createScheduleApi(schedules: Schedules, visible: Visible): ScheduleApi 
 /** Makes it. Methods throw only `GatewayError`. */
 function createModelApi(context: IntakeContext, agent: ApiAgent, visible: Visible) {
   const { models } = context;
-  /** Throws `GatewayError` for a model that the caller may not choose, or when its tokens are used up. */
+  /** Throws `GatewayError` for a model that the caller may not choose. */
   const checkCall = async (caller: Caller, model: string, signal: AbortSignal): Promise<void> => {
     if (isAdmin(caller)) return;
     await checkChoice(context, caller, undefined, await models.resolve(model, signal));
-    await context.checkTokenBudget(userOf(caller));
   };
   return {
     resolveModel: (model, signal) => models.resolve(model, signal),

@@ -1,7 +1,11 @@
 /** Approvals: checks who may decide a request, and commits the decision, no matter which channel it comes from. */
+import { fromUnit } from '../../protocol/agent/budgets.ts';
+import type { ApprovalDecision } from '../../protocol/store/records.ts';
 import {
   type ApprovalRecord,
   approvalRef,
+  budgetArgs,
+  type BudgetChange,
   type CheckArgs,
   type Approvals,
   type ApprovalStore,
@@ -53,9 +57,9 @@ export function createApprovals(
     },
     async decide(id, decision, by, detail = {}) {
       if (!isApprovalId(id)) return { kind: 'unknown' };
-      const { always: isAlways, args, message } = detail;
+      const { always: isAlways, args } = detail;
       const record = await store.approval(id);
-      const repeated = message === undefined ? undefined : decidedBy(record, message);
+      const repeated = decidedBy(record, detail.message);
       if (repeated !== undefined) return repeated;
       const refusal = record === undefined ? ({ kind: 'unknown' } as const) : refused(record, by);
       if (refusal !== undefined) {
@@ -64,36 +68,65 @@ export function createApprovals(
       }
       const problem = record && args && problemOf(record, args, checkArgs);
       if (problem !== undefined) return { kind: 'bad_args', problem };
-      if (await lanes.decide(id, decision, by.userId, { ...detail, name: by.name })) {
+      const budget = record && budgetChange(record, decision, args);
+      if (await lanes.decide(id, decision, by.userId, { ...detail, name: by.name, budget })) {
+        if (budget !== undefined) await decideOthers(store, lanes, budget.key, { decision, by });
         bus.sweepSoon();
         const rule = isAlways === true && record ? await ruleOf(store, record) : undefined;
         return { kind: 'decided', decision, rule, ...(args !== undefined && { changed: true }) };
       }
       // Someone else decided first, or it expired.
       const current = await store.approval(id);
-      if (current === undefined) return { kind: 'unknown' };
-      return outcomeOf(current) ?? { kind: 'expired' };
+      return current === undefined ? { kind: 'unknown' } : (outcomeOf(current) ?? { kind: 'expired' });
     },
   };
 }
 
 /** The outcome of a message that has decided the request before: a platform repeats what it does not know to be handled. */
-function decidedBy(record: ApprovalRecord | undefined, message: string): Decided | undefined {
-  if (record === undefined || record.state === 'pending' || record.decidedIn !== message) return undefined;
+function decidedBy(record: ApprovalRecord | undefined, message: string | undefined): Decided | undefined {
+  if (message === undefined || record?.decidedIn !== message || record.state === 'pending') return undefined;
   return { kind: 'decided', decision: record.state, ...(record.changed !== undefined && { changed: true }) };
 }
 
 /** Why a request cannot be approved with these arguments. */
 function problemOf(
-  { tool, plan, question }: ApprovalRecord,
+  { tool, plan, question, budget }: ApprovalRecord,
   args: Readonly<Record<string, unknown>>,
   checkArgs: CheckArgs,
 ): string | undefined {
+  if (budget !== undefined)
+    return budgetArgs.safeParse(args).success
+      ? undefined
+      : '"add" must be an amount above 0, such as {"add": 5}.';
   if (plan !== undefined || question !== undefined) return 'this has no arguments that can be changed.';
   const { length } = shownArgs(args);
   if (length > MAX_ASKED_CHARS)
     return `the arguments have ${length} characters; at most ${MAX_ASKED_CHARS} can be approved.`;
   return checkArgs(tool, args);
+}
+
+/** What a decision does to the budget that its request is about. */
+function budgetChange(
+  { budget, args: offered }: ApprovalRecord,
+  decision: ApprovalDecision,
+  args: unknown,
+): BudgetChange | undefined {
+  if (budget === undefined) return undefined;
+  const { key } = budget;
+  if (decision === 'denied') return { key, refused: true };
+  const { add } = budgetArgs.parse(args ?? offered);
+  return { key, more: Math.max(1, fromUnit(budget, add)) };
+}
+
+/** The decision about a budget is that of all turns that wait for it. One that a crash leaves out is decided by its expiry. */
+async function decideOthers(
+  store: ApprovalStore,
+  lanes: LaneStore,
+  key: string,
+  { decision, by }: { decision: ApprovalDecision; by: Decider },
+): Promise<void> {
+  for (const { id } of await store.pendingBudgets(key))
+    await lanes.decide(id, decision, by.userId, { name: by.name });
 }
 
 /** What happened to the rule that was requested with an approval. */
@@ -144,6 +177,8 @@ function isShownIn(record: ApprovalRecord, at: Decider['at']): boolean {
  */
 function isEntitled(record: ApprovalRecord, { owner, tokenId, approves, userId, at }: Decider): boolean {
   if (owner) return true;
+  // What a person may spend is not theirs to decide.
+  if (record.budget !== undefined) return false;
   if (tokenId !== undefined) {
     return record.ownerTokenId === tokenId && (approves === true || record.plan !== undefined);
   }

@@ -33,8 +33,8 @@ export function createApprovalButtons(approvals: Approvals): PressHandler {
     if (decision === 'changed') return await change(approvals, id, by, press);
     const mayExplain = decision === 'denied' && forms === true && fields === undefined;
     const { request } = mayExplain ? await approvals.decidable(id, by) : {};
-    // A plan's pending step is skipped or stopped, which needs no reason.
-    if (request !== undefined && request.plan === undefined)
+    // A plan's pending step is skipped or stopped, and a budget stays as it is, which needs no reason.
+    if (request !== undefined && request.plan === undefined && request.budget === undefined)
       return { reply: '', form: reasonForm(value, say) };
     const reason = (fields?.[REASON] ?? '').trim().slice(0, MAX_REASON_CHARS).toWellFormed();
     const isAlways = decision === 'always';

@@ -69,6 +69,12 @@ function readObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
+/** An amount as people write it: `5`, `+2,50 €`, `100000 tokens`. A comma is a decimal one. */
+function readAmount(text: string): number | undefined {
+  const [, digits] = /^\s*\+?\s*\p{Sc}?\s*(\d{1,12}(?:[.,]\d{1,6})?)(?![\d.,])/u.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits.replace(',', '.'));
+}
+
 const jsonObject = z.record(z.string(), z.unknown());
 
 export function readArgs(args: unknown): Record<string, unknown> {
@@ -180,6 +186,9 @@ export async function decideByReply(
     const { request } = await approvals.decidable(id, by);
     if (request === undefined) return undefined;
     const say = languages.say(message);
+    const amount = record.budget === undefined ? undefined : readAmount(content);
+    if (amount !== undefined)
+      return describeDecided(await approvals.decide(id, 'approved', by, { args: { add: amount } }), say);
     return readObject(content) === undefined
       ? await denyFor(approvals, id, by, content, say)
       : await approveChanged(approvals, id, by, content, say);

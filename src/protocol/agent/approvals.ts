@@ -126,7 +126,21 @@ export const approvalSubject = z.object({
   question: personQuestion.optional(),
   /** Set when it is not about a call: a plan step is waiting to run, or a paused plan to resume. */
   plan: z.object({ id: z.string(), stepId: z.string(), wait: z.enum(['step', 'pause']) }).optional(),
+  /** Set when it is not about a call: a budget is used up, and `args` say how much an owner may add to it. */
+  budget: z
+    .object({
+      /** That of the cap in its period. */
+      key: z.string(),
+      /** `tokens` or the code of a currency. */
+      unit: z.string(),
+      /** In the chat that waits, in those of owners, or by another turn, whose answer decides this one, too. */
+      asks: z.enum(['here', 'owners', 'elsewhere']),
+    })
+    .optional(),
 });
+
+/** What an owner adds to a budget, in its unit. */
+export const budgetArgs = z.strictObject({ add: z.number().positive().max(1_000_000_000_000) });
 
 /** What a plan waits for. */
 export type PlanWait = NonNullable<ApprovalSubject['plan']>;
@@ -225,6 +239,8 @@ export interface ApprovalStore extends ApprovalRuleStore {
    * those of a session that wait.
    */
   questions(of: { userId: string } | { session: SessionKey }): Promise<ApprovalRecord[]>;
+  /** Requests that wait for an owner to add to this budget, oldest first. */
+  pendingBudgets(key: string): Promise<ApprovalRecord[]>;
   /** Pending requests without questions, oldest first; of one session, or of the sessions that one token created. */
   pendingApprovals(filter: {
     session?: SessionKey | undefined;
@@ -277,6 +293,9 @@ export interface DecisionDetail {
   /** With an answer: it is the person's next message, and can be taken back for this long, in milliseconds. */
   undoMs?: number | undefined;
 }
+
+/** What a decision about a budget does to it: adds this much, in tokens or millionths, or refuses more in its period. */
+export type BudgetChange = { key: string } & ({ more: number } | { refused: true });
 
 /** What is wrong with arguments of a tool, for people; undefined if nothing is. Never throws. */
 export type CheckArgs = (tool: string, args: Readonly<Record<string, unknown>>) => string | undefined;

@@ -1,5 +1,6 @@
 /** Plans as the store keeps them: one row each, with the whole plan, replaced when it changes. */
 import { type Address, type DeliveryPayload, parseAddress, type SessionKey } from '../message.ts';
+import type { Settlement } from './usage.ts';
 import type { Plan } from './plan.ts';
 import type { PendingEdit } from './plan-edits.ts';
 import type { Usage } from './provider.ts';
@@ -158,4 +159,6 @@ export interface PlanningRecord {
   userId: string;
   model: string;
   usage: Usage;
+  /** As that of a `UsageNote`. */
+  settles?: Settlement | undefined;
 }

@@ -1,12 +1,12 @@
 /** Subagents: how tools spawn them, their limits, and how the store keeps them. */
 import type { Fence, LaneKey, LaneStep } from '../store/lanes.ts';
 import type { TurnPayload } from '../store/accept.ts';
-import type { Address, InboundMessage, SessionKey } from '../message.ts';
+import type { Address, InboundMessage, Payer, SessionKey } from '../message.ts';
 import { MESSAGE_TOOL } from '../delivery.ts';
 import { PLAN_TOOL, SWITCH_PROFILE } from './profile.ts';
 import type { ContextRecord, JournalRow } from '../store/records.ts';
 import type { Source } from './risk.ts';
-import type { ModelUsage } from './usage.ts';
+import type { ModelUsage, Settlement } from './usage.ts';
 import { createHash } from 'node:crypto';
 import type { TraceAttempt } from '../store/traces.ts';
 
@@ -98,6 +98,8 @@ export interface SubagentPayload extends AgentKey {
   turnId: string;
   address: Address;
   userId: string;
+  /** Absent = only the account of all. */
+  payer?: Payer | undefined;
   /** Whose memories it reads and writes; absent = the user's. */
   memoryOwner?: string | undefined;
   folder: string;
@@ -121,6 +123,8 @@ export interface SubagentEnd {
   userId: string;
   /** Usage of its calls by model; empty when no model was reached. */
   usage: readonly ModelUsage[];
+  /** As that of a `TurnFinish`. */
+  settles?: Settlement | undefined;
 }
 
 /** The end of a background subagent, and the message to its session. */

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import type { Usage } from './provider.ts';
 
 /** Purpose of a call. */
-export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'compression' | 'title' | 'facts' | 'stateless';
+export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'stateless' | (typeof OWN_PURPOSES)[number];
 
-/** Purposes of calls that the gateway makes for itself: they are not answers. */
-export const OWN_PURPOSES = ['compression', 'title', 'facts'] as const satisfies readonly UsagePurpose[];
+/** Purposes of calls that the gateway makes for itself: they are not answers. Speech and embeddings are noted under a budget only. */
+export const OWN_PURPOSES = ['compression', 'title', 'facts', 'speech', 'embedding'] as const;
 
 /** Usage of one model. */
 export interface ModelUsage extends Usage {
@@ -23,6 +23,21 @@ export interface UsageNote extends ModelUsage {
   /** User id of the user being answered: `telegram:42`, `token:<id>`, `system`. */
   userId?: string | undefined;
   tokenId?: string | undefined;
+  /** Under a budget: who has reserved for it; default: its turn. */
+  holder?: string | undefined;
+  settles?: Settlement | undefined;
+}
+
+/** Tokens, and millionths of the currency, of some usage. */
+export interface Amounts {
+  tokens: number;
+  micros: number;
+}
+
+/** What work has used, for the caps that it holds reserves of. `ends`: it uses no more. */
+export interface Settlement extends Amounts {
+  holder: string;
+  ends: boolean;
 }
 
 /** Groupings of a sum; days are in UTC. */
@@ -90,7 +105,10 @@ export interface UsageSums {
 /** Most models that may have a price. */
 export const MAX_PRICED_MODELS = 200;
 
-const price = z.number().min(0).max(1_000_000);
+const price = z
+  .number('must be a number: what a million tokens cost, 0 for a model that costs nothing')
+  .min(0, 'must be 0 or more: what a million tokens cost')
+  .max(1_000_000);
 
 /** `prices` in `config.json`. */
 export const pricesRule = z.strictObject({
@@ -113,7 +131,7 @@ export const pricesRule = z.strictObject({
     )
     .prefault({})
     .describe(
-      'prices by the name of the model as `/model` lists it, such as `openai/gpt-5`; calls of other models show no cost',
+      'prices by the name of the model as `/model` lists it, such as `openai/gpt-5`; `*` = all others; calls of models without one show no cost, and do not begin under a budget in money',
     ),
 });
 
@@ -126,13 +144,18 @@ export interface Cost {
   currency: string;
 }
 
+/** The price of a model, or else that of all others. */
+export function priceOf({ models }: Prices, model: string): Prices['models'][string] | undefined {
+  return Object.hasOwn(models, model) ? models[model] : Object.hasOwn(models, '*') ? models['*'] : undefined;
+}
+
 /** What these tokens cost; undefined if the model has no price. */
 export function amountOf(
-  { models }: Prices,
+  prices: Prices,
   model: string,
   { promptTokens, completionTokens }: Pick<Usage, 'promptTokens' | 'completionTokens'>,
 ): number | undefined {
-  const modelPrice = Object.hasOwn(models, model) ? models[model] : undefined;
+  const modelPrice = priceOf(prices, model);
   return modelPrice && (promptTokens * modelPrice.input + completionTokens * modelPrice.output) / 1_000_000;
 }
 

@@ -1,5 +1,5 @@
 /** Durable lanes: ordered, exclusive queues by key, kept in the store. */
-import type { DecisionDetail } from '../agent/approvals.ts';
+import type { BudgetChange, DecisionDetail } from '../agent/approvals.ts';
 import type { ApprovalDecision, OpenedTurn } from './records.ts';
 import type { DeliveryPayload, SessionKey } from '../message.ts';
 
@@ -182,13 +182,13 @@ export interface LaneStore {
   parkForCaller(fence: Fence, turn: { turnId: string; expiresInMs: number }): Promise<void>;
   /**
    * Decides a pending approval and wakes its lane; false if it was decided or had expired. `always` stores the request's
-   * rule, up to `MAX_APPROVAL_RULES` per session.
+   * rule, up to `MAX_APPROVAL_RULES` per session; `budget` changes that budget, both in the same statement.
    */
   decide(
     approvalId: string,
     decision: ApprovalDecision,
     decidedBy: string,
-    detail?: DecisionDetail & { name?: string | undefined },
+    detail?: DecisionDetail & { name?: string | undefined; budget?: BudgetChange | undefined },
   ): Promise<boolean>;
   /** Makes an answer of this person pending again that was their next message; false once the turn has been claimed. */
   undoAnswer(approvalId: string, userId: string): Promise<boolean>;

@@ -7,7 +7,7 @@ import type { ExecutionMode, Plan, PlanFact } from '../agent/plan.ts';
 import type { Echo, ToolCall, Usage } from '../agent/provider.ts';
 import type { Source } from '../agent/risk.ts';
 import { textRef, type TextRef } from '../texts/say.ts';
-import type { ModelUsage } from '../agent/usage.ts';
+import type { ModelUsage, Settlement } from '../agent/usage.ts';
 import type { ObservedMessage } from './group-chats.ts';
 import type { TraceAttempt } from './traces.ts';
 
@@ -240,6 +240,8 @@ export interface TurnFinish {
   userId: string;
   /** Usage of its answers by model; empty when no model was reached. */
   usage: readonly ModelUsage[];
+  /** Ends what it has reserved of budgets; absent while there are none, and for a dead letter, which may be replayed. */
+  settles?: Settlement | undefined;
   entries: JournalRow[];
   /** The delivery to queue; undefined for `http`, where the stored message is the delivery. */
   outbound?: unknown;

@@ -1,6 +1,7 @@
 /** The texts in English, which every other language falls back to. */
 import { about, commands, settings } from './english/commands.ts';
 import { access, approvals, channelHealth, channels, surfaces } from './english/access.ts';
+import { budgets } from './english/budgets.ts';
 import { delivery } from './english/delivery.ts';
 import { plans, turns } from './english/turns.ts';
 import { failures, fileProblems, files, outcomes, providers, trace } from './english/providers.ts';
@@ -13,6 +14,7 @@ export const ENGLISH = {
   ...about,
   ...access,
   ...approvals,
+  ...budgets,
   ...channels,
   ...channelHealth,
   ...commands,

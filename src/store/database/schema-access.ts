@@ -200,7 +200,7 @@ export const usage = pgTable(
     tokenId: text('token_id'),
     /** What the calls were for. */
     purpose: text('purpose', {
-      enum: ['turn', 'plan', 'subagent', 'compression', 'title', 'facts', 'stateless'],
+      enum: ['turn', 'plan', 'subagent', 'stateless', 'compression', 'title', 'facts', 'speech', 'embedding'],
     })
       .notNull()
       .default('turn'),
@@ -234,6 +234,37 @@ export const usageSum = pgTable(
     upTo: bigint('up_to', { mode: 'number' }).notNull(),
   },
   (t) => [primaryKey({ columns: [t.userId, t.hour] }), index('usage_sum_up_to').on(t.upTo)],
+);
+
+/** What was spent of a budget in one period; tokens, or millionths of a currency. The key names scope, unit, period and subject. */
+export const budget = pgTable(
+  'budget',
+  {
+    key: text('key').primaryKey(),
+    spent: bigint('spent', { mode: 'number' }).notNull().default(0),
+    /** What owners have added to the cap. */
+    more: bigint('more', { mode: 'number' }).notNull().default(0),
+    /** An owner has refused to add anything. */
+    refused: boolean('refused').notNull().default(false),
+    /** People were told that most of it is used. */
+    told: boolean('told').notNull().default(false),
+    createdAt: createdAt(),
+  },
+  (t) => [index('budget_age').on(t.createdAt)],
+);
+
+/** What work that has not ended has reserved of a budget: all that it has used, and what its next call may use. */
+export const budgetHold = pgTable(
+  'budget_hold',
+  {
+    /** The turn, the subagent, or the single call. */
+    holder: text('holder').notNull(),
+    key: text('key').notNull(),
+    inTokens: boolean('in_tokens').notNull(),
+    amount: bigint('amount', { mode: 'number' }).notNull(),
+    at: moment('at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.holder, t.key] }), index('budget_hold_key').on(t.key)],
 );
 
 /**

@@ -7,6 +7,7 @@ import {
   type ApprovalStore,
   type ApprovalSubject,
   approvalSubject,
+  type BudgetChange,
   MAX_APPROVAL_RULES,
   MAX_LISTED_APPROVALS,
   MAX_LISTED_RULES,
@@ -29,7 +30,7 @@ export function createApprovals(database: Database) {
     undoAnswer: (id, userId) =>
       database.run((sql, attempt) => undoAnswer(sql, cleanText(id), cleanText(userId), attempt)),
     decide: (id, decision, decidedBy, detail = {}) => {
-      const { name, reason, always: addsRule = false, args, message, undoMs = 0 } = detail;
+      const { name, reason, always: addsRule = false, args, message, undoMs = 0, budget } = detail;
       const by = {
         id: cleanText(decidedBy),
         name: name === undefined ? null : cleanText(name),
@@ -37,6 +38,7 @@ export function createApprovals(database: Database) {
         always: addsRule && args === undefined,
         more: cleanJson({ changed: args, decidedIn: message, ...(undoMs > 0 && { byNext: true }) }),
         undoMs,
+        budget,
       };
       return database.run((sql, attempt) => decide(sql, cleanText(id), decision, by, attempt));
     },
@@ -121,6 +123,7 @@ async function decide(
     always: boolean;
     more: string;
     undoMs: number;
+    budget: BudgetChange | undefined;
   },
   attempt: number,
 ): Promise<boolean> {
@@ -134,6 +137,7 @@ async function decide(
       from target
       where id = ${id} and state = 'pending' and expires_at > now() returning lane, turn_id, detail),
     ${storedRule(sql, by, decision)}
+    ${changedBudget(sql, by.budget)}
     woken as (
       update lane set ${by.undoMs > 0 ? dueAfter(sql, by.undoMs) : dueNow(sql)} from decided join target on target.key = decided.lane left join turn on turn.id = decided.turn_id
       where lane.key = decided.lane and target.owner is null and coalesce(turn.state, 'parked') = 'parked')
@@ -179,6 +183,14 @@ function storedRule(sql: Sql, by: { id: string; name: string | null; always: boo
       on conflict (session, digest) do nothing),`;
 }
 
+/** What a decision about a budget does to it, in the same statement. */
+function changedBudget(sql: Sql, change: BudgetChange | undefined) {
+  if (change === undefined) return sql``;
+  const set = 'more' in change ? sql`more = more + ${change.more}::bigint` : sql`refused = true`;
+  return sql`
+    budgeted as (update budget set ${set} from decided where budget.key = ${change.key}),`;
+}
+
 /** A request with its subject, which is not checked yet. */
 type ApprovalRow = ApprovalRecord & { detail: unknown };
 
@@ -213,6 +225,13 @@ export function createApprovalStore(database: Database): ApprovalStore {
             : sql`a.lane = ${`in:${cleanText(of.session)}`} and a.detail ? 'question' and a.state = 'pending' and a.expires_at > now()`;
         const rows = await sql<ApprovalRow[]>`
           ${select(sql)} where ${which} order by a.created_at desc limit ${2 * MAX_WAITING_QUESTIONS}`;
+        return withoutNulls(rows).flatMap(toRecord);
+      }),
+    pendingBudgets: (key) =>
+      database.run(async (sql) => {
+        const rows = await sql<ApprovalRow[]>`
+          ${select(sql)} where a.state = 'pending' and a.expires_at > now() and a.detail #>> '{budget,key}' = ${key}
+          order by a.created_at limit ${MAX_LISTED_APPROVALS}`;
         return withoutNulls(rows).flatMap(toRecord);
       }),
     pendingApprovals: ({ session, ownerTokenId, limit }) =>

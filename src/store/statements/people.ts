@@ -173,6 +173,10 @@ async function forget(
         and lane in (select 'out:' || ${key}::text union select 'out:' || key from address where session = ${key})`;
   }
   await sql`update usage set user_id = null where user_id = ${user}`;
+  for (const table of ['budget', 'budget_hold']) {
+    await sql`
+      delete from ${sql(table)} where starts_with(key, 'person/') and right(key, ${user.length + 1}) = ${`/${user}`}`;
+  }
   await forgetSums(sql, user);
 }
 

@@ -4,6 +4,7 @@ import {
   MAX_USAGE_GROUPS,
   type ModelUsage,
   OWN_PURPOSES,
+  type Settlement,
   type UsageGroupSum,
   type UsagePurpose,
   type UsageQuery,
@@ -12,6 +13,7 @@ import {
   type UsageSums,
 } from '../../protocol/agent/usage.ts';
 import { cleanText } from '../../lib/text.ts';
+import { settled } from './budgets.ts';
 import type { Database, Fragment, Sql } from '../database/database.ts';
 import { usageColumns, type UsageRows } from '../tables/usage.ts';
 import { cleanJson } from '../../lib/json/json.ts';
@@ -168,16 +170,27 @@ interface Spent {
   userId: string;
   purpose: UsagePurpose;
   usage: readonly ModelUsage[];
+  settles?: Settlement | undefined;
 }
 
-/** A further CTE with a leading comma: one row per model while the CTE `guard` has its one row. Empty if no model was reached. */
+/**
+ * Further CTEs with a leading comma: one row per model while the CTE `guard` has its one row, and the end of what was
+ * reserved. Empty if no model was reached and nothing was reserved.
+ */
 export function usageRows(
   sql: Sql,
-  { turnId, session, userId, purpose, usage }: Spent,
+  { turnId, session, userId, purpose, usage, settles }: Spent,
   guard: ReturnType<Sql>,
 ) {
-  if (usage.length === 0) return sql``;
-  return sql`, used as (${insertUsage(
+  const ends =
+    settles === undefined
+      ? sql``
+      : settled(
+          sql,
+          sql`(select ${settles.holder}::text as holder, ${settles.tokens}::bigint as tokens, ${settles.micros}::bigint as micros from ${guard}) s`,
+        );
+  if (usage.length === 0) return ends;
+  return sql`${ends}, used as (${insertUsage(
     sql,
     sql`(select ${turnId} as turn_id, ${session} as session, ${cleanText(userId)} as user_id,
       ${cleanJson(usageRecords(usage))}::jsonb as usage from ${guard}) t`,

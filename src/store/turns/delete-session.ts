@@ -1,5 +1,6 @@
 /** Deletes a session with everything that belongs to it. */
 import type { SessionKey } from '../../protocol/message.ts';
+import { agentPrefix } from '../../protocol/agent/subagents.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { asSessionKey } from '../tables/sessions.ts';
@@ -8,6 +9,7 @@ import { dueNow } from '../lanes/lane-sql.ts';
 import { lockLane } from '../lanes/stop.ts';
 import { deleteSubagents } from '../lanes/subagents.ts';
 import { closeCards } from './close-cards.ts';
+import { settleGone } from '../statements/budgets.ts';
 import type { RetentionStore } from '../../protocol/operator/backup.ts';
 
 /** `Ledger.deleteSession`. */
@@ -46,6 +48,7 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
     update lane set head = tail, stop_seq = tail, owner = null, epoch = epoch + 1, suspect_group = 0, ${dueNow(sql)} where key = ${lane}`;
   await deleteSubagents(sql, asSessionKey(key));
   const turns = sql`select id from turn where session = ${key}`;
+  await sql`${settleGone(sql, sql`h.holder in (${turns}) or starts_with(h.holder, ${agentPrefix(asSessionKey(key))})`)}`;
   await sql`delete from delivery where ref in (${turns})
     or ref in (select 'plan:' || id from plan where session = ${key})
     or ref in (select t.id || '@' || s.address from turn t, surface s where t.session = ${key} and s.session = ${key})`;

@@ -16,6 +16,7 @@ import { bumpLane, claimOf, dueNow, type HeadRow, headsOf, liveNode, stepAfter }
 import { deliveredElsewhere } from '../statements/surfaces.ts';
 import { addAttempts } from './traces.ts';
 import { insertUsage, usageRecords } from '../statements/usage.ts';
+import { settled } from '../statements/budgets.ts';
 
 /** A turn that ends. */
 interface TurnEnd {
@@ -95,10 +96,16 @@ function recordOf({ fence, finish }: TurnEnd, unlessShared: boolean) {
     dead: deadLetter === undefined ? undefined : cleanText(deadLetter),
     entries: journalRecords(entries),
     usage: usageRecords(usage),
+    settles: finish.settles,
     trace,
     unless_shared: unlessShared,
   };
 }
+
+/** The turns that settle what they have reserved. */
+const settlingTurns = (sql: Sql) => sql`(
+  select settles ->> 'holder' as holder, (settles ->> 'tokens')::bigint as tokens, (settles ->> 'micros')::bigint as micros
+  from advanced where settles is not null) s`;
 
 /** Ends heads of different lanes of one node, in order. `single` is the finish of a single turn, with what it queues. */
 async function endTurns(sql: Sql, batch: readonly TurnEnd[], single?: TurnFinish): Promise<EndedRow[]> {
@@ -114,7 +121,7 @@ async function endTurns(sql: Sql, batch: readonly TurnEnd[], single?: TurnFinish
       from jsonb_to_recordset(${cleanJson(records)}::jsonb) as e(
         lane text, node text, at_epoch int, seq int, as_claim text, session text, turn_id text, reason text,
         failure jsonb, content text, is_error boolean, attachments jsonb, user_id text, dead text, entries jsonb,
-        usage jsonb, trace jsonb, unless_shared boolean)),
+        usage jsonb, settles jsonb, trace jsonb, unless_shared boolean)),
     advanced as (
       update lane set
         head = ${head},
@@ -144,7 +151,8 @@ async function endTurns(sql: Sql, batch: readonly TurnEnd[], single?: TurnFinish
     said as (
       insert into message (session, seq, turn_id, role, content, is_error, attachments)
       select session, message_seq, turn_id, 'assistant', content, is_error, attachments from talk where content <> ''),
-    used as (${insertUsage(sql, sql`advanced t`, 'turn')}),
+    used as (${insertUsage(sql, sql`advanced t`, 'turn')})
+    ${batch.some(({ finish }) => finish.settles !== undefined) ? settled(sql, settlingTurns(sql)) : sql``},
     traced as (${addAttempts(sql, sql`advanced t`)})
     ${single === undefined ? sql`` : queuedDelivery(sql, single, claimOf(batch[0]!.fence))},
     moved as (

@@ -5,6 +5,7 @@ import { SESSION_START, type SessionStart } from '../../protocol/store/records.t
 import { createAccept } from './accept.ts';
 import { callerResults, waitingCalls } from '../lanes/caller-tools.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { noteSettled } from '../lanes/budgets.ts';
 import { createDeliveries } from '../lanes/deliveries.ts';
 import { createJournal, sessionOfLane, trustSession } from '../lanes/journal.ts';
 import { type Address, addressOf } from '../../protocol/message.ts';
@@ -62,7 +63,8 @@ export function createLedger(
       return rows.map(({ thinking }) => thinking);
     },
     planOf: (turnId) => database.run((sql) => planOf(sql, turnId)),
-    noteUsage: (note) => noteUsage(database, note),
+    noteUsage: (note) =>
+      note.settles === undefined ? noteUsage(database, note) : noteSettled(database, note),
   };
 }
 

@@ -6,6 +6,7 @@ import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Plan } from '../../protocol/agent/plan.ts';
 import { versionOf } from '../../protocol/agent/plan-edits.ts';
+import type { Settlement } from '../../protocol/agent/usage.ts';
 import type { PlanningRecord } from '../../protocol/agent/plan-store.ts';
 import type { JournalRow } from '../../protocol/store/records.ts';
 import type { Todo } from '../../protocol/store/notes.ts';
@@ -13,6 +14,7 @@ import type { Database, Sql } from '../database/database.ts';
 import { putTodos } from '../statements/plans.ts';
 import { insertRows, mergedSources, sessionOfLane } from '../lanes/journal.ts';
 import { heldLane } from '../lanes/lane-sql.ts';
+import { settledPart } from '../statements/budgets.ts';
 
 /** The functions of `Ledger` for plans. */
 export function createPlanSteps(database: Database) {
@@ -46,7 +48,8 @@ async function storePlan(sql: Sql, fence: Fence, turnId: string, planning: Plann
   const [row] = await sql<{ held: boolean }[]>`
     with ${heldLane(sql, fence)}
     ${planRows(sql, fence, turnId, planning.made)},
-    used as (${planningUsage(sql, session, turnId, planning)})
+    used as (${planningUsage(sql, session, turnId, planning)} returning 1)
+    ${planning.settles === undefined ? sql`` : settledPart(sql, planned(sql, planning.settles))}
     select exists (select 1 from held) as held`;
   if (row?.held !== true) throw new FencedError(fence.lane);
 }
@@ -78,6 +81,11 @@ function countRun(sql: Sql, session: string, { origin }: Plan) {
     counted as (
       update plan set doc = jsonb_set(plan.doc, '{runs}', to_jsonb(${origin.run}::int)), updated_at = now()
       from planned where plan.id = ${origin.planId} and plan.session = ${session}),`;
+}
+
+/** The planning that this statement counts. */
+function planned(sql: Sql, { holder, tokens, micros }: Settlement) {
+  return sql`(select ${holder}::text as holder, ${tokens}::bigint as tokens, ${micros}::bigint as micros from used) s`;
 }
 
 /** A turn whose planning was interrupted by a crash plans again: the usage of the first planning stays counted. */

@@ -1,4 +1,7 @@
 /** A whole turn on a real store: messages are accepted, heads claimed and run, events and screens recorded. */
+import { limitsRule } from '../../../src/intake/limits.ts';
+import { createBudgets } from '../../../src/ops/budgets.ts';
+import { pricesRule } from '../../../src/protocol/agent/usage.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -30,7 +33,17 @@ export const LEASE_MS = 60_000;
 export interface TurnScenarioOptions {
   store: Pick<
     Store,
-    'ledger' | 'lanes' | 'plans' | 'approvals' | 'memories' | 'choices' | 'contexts' | 'subagents' | 'todos'
+    | 'ledger'
+    | 'lanes'
+    | 'plans'
+    | 'approvals'
+    | 'memories'
+    | 'choices'
+    | 'contexts'
+    | 'subagents'
+    | 'todos'
+    | 'budgets'
+    | 'usage'
   >;
   provider: AgentDeps['provider'];
   tools?: ReturnType<AgentDeps['tools']>;
@@ -43,6 +56,8 @@ export interface TurnScenarioOptions {
   model?: string | undefined;
   /** Workers after turns; titles and facts are off by default, so that scripts hold what a turn asks. */
   afterTurn?: Partial<AfterTurnSettings>;
+  /** `limits` and `prices` of config.json. */
+  budgets?: { limits?: object; prices?: object };
   /** User ids of owners; unset = no one is one. */
   owners?: readonly string[];
   /** Replaces the folders of the sessions. */
@@ -169,7 +184,11 @@ export class TurnScenario {
 
   #deps(): AgentDeps {
     const { store, provider, tools = [], limits = {}, model, around = (ledger) => ledger } = this.#options;
-    const inner = around(store.ledger);
+    const { limits: caps = {}, prices = {} } = this.#options.budgets ?? {};
+    const rules = { limits: limitsRule.parse(caps), prices: pricesRule.parse(prices) };
+    const budgets = createBudgets({ store, now: () => rules, epochNow: Date.now });
+    const plain = this.#options.aroundSubagents?.(store.subagents) ?? store.subagents;
+    const { ledger: inner, subagents } = budgets.settling({ ledger: around(store.ledger), subagents: plain });
     const ledger: Ledger = {
       ...inner,
       finishTurn: async (fence, finish) => {
@@ -179,7 +198,6 @@ export class TurnScenario {
         return step;
       },
     };
-    const subagents = this.#options.aroundSubagents?.(store.subagents) ?? store.subagents;
     const afterTurn = { compression: true, facts: false, title: false, ...this.#options.afterTurn };
     const settings = { limits, timeZone: 'UTC', afterTurn, speaks: false };
     const profiles = () => [this.profile, ...(this.#options.others ?? [])];
@@ -215,7 +233,7 @@ export class TurnScenario {
       },
       ownerChats: async () => [],
       isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
-      checkTokenBudget: async () => undefined,
+      budgets,
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,
       embed: () => Promise.reject(new Error('no text is turned into a vector here')),

@@ -71,7 +71,6 @@ export function intakeContext(store: TestStore, change: Partial<IntakeContext> =
     threads: new ThreadTalk(options),
     noteContact: createNoteContact(store.contacts, options.monotonicNow),
     approvals: createApprovals(store.approvals, store.lanes, options.bus, options.agent.checkArgs, silentLog),
-    checkTokenBudget: async () => undefined,
     ...change,
   };
 }

@@ -37,7 +37,6 @@ export const access = {
     'You are sending messages too fast, so I did not accept this one. Please send it again in {seconds} s. The same is true of any other that comes too fast in the next {quiet} s; I do not answer those one by one.',
   'refused.too_fast_last':
     'You are sending messages too fast, so I did not accept this one. Please send it again in {seconds} s. I will not repeat this until one of your messages is accepted.',
-  'refused.tokens': 'You have used your {tokens} tokens for today; the limit resets at {reset} UTC.',
   'refused.scope':
     'This token lacks the scope "{scope}", so /{name} was not carried out; "{parley} token change ID --scope SCOPES" grants it.',
   'refused.reserved':

@@ -257,6 +257,8 @@ export const settings = {
     one: '{answers} answer, {read} input tokens, {written} output tokens, {time} of model time',
     other: '{answers} answers, {read} input tokens, {written} output tokens, {time} of model time',
   },
+  'usage.budget':
+    '- Budget {period} {whose}: {spent} of {limit}, {held} reserved; starts again at {reset} UTC',
   'usage.estimated': '≈: estimated, because a server did not report everything.',
 
   'prompt.none': 'No MCP server offers a prompt here.',
