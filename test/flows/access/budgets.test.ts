@@ -1,5 +1,6 @@
 /** Budgets over a whole gateway: at a cap the turn parks and an owner is asked; nothing is written before someone adds to it. */
 import { expect, it, vi } from 'vitest';
+import { hashSecret, newToken } from '../../../src/security/token-lookup.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
 import { describeGateway, type GatewayFixture, WAIT } from '../setup.ts';
 
@@ -69,3 +70,146 @@ describeGateway('a budget of tokens for each person', { telegram: true, file }, 
     expect(asked(fixture(), 'one more')).toBe(false);
   });
 });
+
+const EURO = { currency: 'EUR', models: { 'fake:latest': { input: 100, output: 200 } } };
+const moneyFile = { ...file, limits: { pricePerDay: 3 }, prices: EURO };
+
+describeGateway('a budget in money', { telegram: true, file: moneyFile }, (fixture) => {
+  const screen = (chat: string): string => fixture().telegram.screen(chat).join('\n');
+  const shows = (chat: string, text: string | RegExp): Promise<void> =>
+    vi.waitFor(() => expect(screen(chat)).toMatch(text), WAIT);
+
+  it('asks an owner about their own in their own chat, and takes a reply with another amount', async () => {
+    const { telegram, sql } = fixture();
+    await use(fixture(), `telegram:${BOSS}`, 28_000);
+    telegram.says(BOSS, 'my own question', BOSS);
+    await shows(BOSS, /The budget is used up.*€3\.00 a day of telegram:7001: €2\.80 of it is spent/s);
+    expect(asked(fixture(), 'my own question')).toBe(false);
+    const question = telegram.messages(BOSS).find(({ text }) => text.includes('The budget is used up'));
+    telegram.says(BOSS, '2,50 €', BOSS, { replyTo: question?.id });
+    await shows(BOSS, /echo: my own question/);
+    await shows(BOSS, /€2\.50 added/);
+    const [row] = await sql<
+      { more: string }[]
+    >`select more from budget where key like 'person/EUR/%/telegram:7001'`;
+    expect(row?.more).toBe('2500000');
+    telegram.says(BOSS, '/usage', BOSS);
+    await shows(BOSS, /Budget a day of telegram:7001: €3\.\d\d of €5\.50, €0\.00 reserved; starts again at/);
+  });
+
+  it('says once in its period that most of it is used', async () => {
+    const { telegram } = fixture();
+    await use(fixture(), `telegram:${CARA}`, 14_000);
+    for (const text of ['first', 'second']) {
+      telegram.says(CARA, text, CARA);
+      await shows(CARA, new RegExp(`echo: ${text}`));
+    }
+    await shows(CARA, /Most of a budget is used: 80% of the €3\.00 a day of telegram:7004/);
+    expect(screen(CARA).match(/Most of a budget is used/g)).toHaveLength(1);
+  });
+});
+
+describeGateway(
+  'a budget in money, and a model without a price',
+  { file: { ...moneyFile, prices: { models: { other: { input: 1, output: 1 } } } } },
+  (fixture) => {
+    it('writes nothing, and names the setting', async () => {
+      await fixture().post('unpriced', 'what do you cost?');
+      await vi.waitFor(async () => {
+        const answer = (await fixture().messages('http:unpriced')).at(-1)?.content;
+        expect(answer).toContain('The model "fake:latest" has no price');
+        expect(answer).toContain('prices.models');
+      }, WAIT);
+      expect(asked(fixture(), 'what do you cost?')).toBe(false);
+    });
+  },
+);
+
+describeGateway(
+  'budgets over HTTP',
+  { file: { ...file, limits: { tokensPerDay: CAP, total: { tokensPerMonth: 10 * CAP } } } },
+  (fixture) => {
+    const tokenOf = async (scopes: ('chat' | 'approve' | 'admin')[]) => {
+      const secret = newToken();
+      const { tokenId } = await fixture().store.access.putToken({
+        hash: hashSecret(secret),
+        name: 'friend',
+        scopes,
+      });
+      return { secret, userId: `token:${tokenId}` };
+    };
+
+    it('lists what waits, lets only an admin add to it, and reports what is spent, reserved and left', async () => {
+      const { secret: token, userId } = await tokenOf(['chat', 'approve']);
+      await use(fixture(), userId, CAP - 1);
+      await fixture().call('/v1/sessions/http:waits/messages', { token, json: { content: 'over it' } });
+      const pending = await vi.waitFor(async () => {
+        const body = await (await fixture().call('/v1/approvals')).json();
+        expect(body.approvals).toHaveLength(1);
+        return body.approvals[0];
+      }, WAIT);
+      expect(pending).toMatchObject({ tool: 'budget', args: { add: 25_000 }, session: 'http:waits' });
+      const decide = (json: object, by?: string) =>
+        fixture().call(`/v1/approvals/${pending.id}`, { json, ...(by !== undefined && { token: by }) });
+      expect((await decide({ decision: 'approved' }, token)).status).toBe(404);
+      expect((await decide({ decision: 'approved', args: { add: -1 } })).status).toBe(400);
+      expect((await decide({ decision: 'approved', args: { add: 60_000 } })).status).toBe(200);
+      await fixture().idle('http:waits');
+      expect((await fixture().messages('http:waits')).at(-1)?.content).toContain('echo: over it');
+      const report = await (await fixture().call('/v1/usage', { token })).json();
+      const [budget] = report.budgets;
+      expect(report.budgets).toHaveLength(1);
+      expect(budget).toMatchObject({
+        scope: 'person',
+        unit: 'tokens',
+        period: 'day',
+        cap: 110_000,
+        reserved: 0,
+      });
+      expect(budget.spent).toBe(report.total.promptTokens + report.total.completionTokens);
+      const all = await (await fixture().call('/v1/usage')).json();
+      expect(all.budgets.map(({ scope }: { scope: string }) => scope).toSorted()).toEqual([
+        'person',
+        'total',
+      ]);
+    });
+
+    it('answers a completion, and a list of vectors, at the cap with 429 and the time of the reset', async () => {
+      const { secret: token, userId } = await tokenOf(['chat']);
+      await use(fixture(), userId, CAP);
+      const messages = [{ role: 'user', content: 'without a session' }];
+      const refused = await fixture().call('/v1/chat/completions', {
+        token,
+        json: { model: 'default', messages },
+      });
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(JSON.stringify(await refused.json())).toContain('The budget of 50,000 tokens a day');
+      const vectors = await fixture().call('/v1/embeddings', {
+        token,
+        json: { model: 'default', input: 'x' },
+      });
+      expect(vectors.status).toBe(429);
+      expect(asked(fixture(), 'without a session')).toBe(false);
+    });
+
+    it('settles a completion, and gives back what one has reserved that reached no model', async () => {
+      const { secret: token, userId } = await tokenOf(['chat']);
+      const messages = [{ role: 'user', content: 'count this' }];
+      expect(
+        (await fixture().call('/v1/chat/completions', { token, json: { model: 'default', messages } }))
+          .status,
+      ).toBe(200);
+      fixture().ollama.answer(
+        { text: '', failure: { kind: 'status', status: 400, error: 'no' } },
+        { when: 'never counted' },
+      );
+      const never = [{ role: 'user', content: 'never counted' }];
+      await fixture().call('/v1/chat/completions', { token, json: { model: 'default', messages: never } });
+      await vi.waitFor(async () => {
+        const { total, budgets } = await (await fixture().call('/v1/usage', { token })).json();
+        expect(budgets[0]).toMatchObject({ spent: total.promptTokens + total.completionTokens, reserved: 0 });
+      }, WAIT);
+    });
+  },
+);
