@@ -189,6 +189,7 @@ class Modules extends Foundations {
     bus: this.bus,
     events: this.events,
     languages: this.languages,
+    metered: this.budgets.metered,
     log: this.log,
     monotonicNow,
     epochNow: Date.now,
@@ -231,6 +232,7 @@ class Modules extends Foundations {
       media.createTranscriber({
         settings: this.config.transcription,
         apiKey: this.config.env.TRANSCRIPTION_API_KEY,
+        metered: this.budgets.metered,
         log: this.log,
       }),
   });

@@ -126,6 +126,7 @@ async function readOne(
     name,
     mimeType,
     seconds,
+    userId,
   });
   return { ...received, ...(await listen(transcriber, recording, signal)) };
 }

@@ -29,7 +29,8 @@ export function createTranscribe(
       if (kind !== 'video' && !isSpeech(kind, mimeType)) {
         throw new GatewayError('unreadable_file', `"${name}" is ${mimeType}, not a recording.`);
       }
-      return await transcriber.transcript({ path: place, name, mimeType }, request(), signal);
+      const { userId, ...wish } = request();
+      return await transcriber.transcript({ path: place, name, mimeType, userId }, wish, signal);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -97,13 +98,13 @@ async function listenTo(
   bytes: Uint8Array,
   name: string,
   mimeType: string,
-  signal: AbortSignal,
+  { userId, signal }: { userId: string; signal: AbortSignal },
 ): Promise<Heard> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'parley-heard-'));
   try {
     const place = path.join(folder, 'recording');
     await writeFile(place, bytes, { mode: 0o600 });
-    return await listen(transcriber, async () => ({ name, mimeType, path: place }), signal);
+    return await listen(transcriber, async () => ({ name, mimeType, path: place, userId }), signal);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -130,7 +131,7 @@ export function createReadInline({ reader, settings, transcriber }: MediaContext
     if (read.text !== undefined) return { name, text: read.text };
     if (!isSpeech('file', read.mimeType))
       throw unreadable(name, `it is ${read.mimeType}, which holds neither text, a picture nor sound`);
-    const speech = await listenTo(transcriber, bytes, name, read.mimeType, signal);
+    const speech = await listenTo(transcriber, bytes, name, read.mimeType, { userId, signal });
     if (speech.spoken === undefined) throw unreadable(name, speech.problem ?? 'no speech was found in it');
     return { name, spoken: speech.spoken };
   };

@@ -3,6 +3,7 @@
  * waits for it. After a crash, the file's name and the post's reference identify both.
  */
 import { z } from 'zod';
+import type { MeterCall } from '../protocol/agent/budgets.ts';
 import type { EventBus, LaneHandler } from '../protocol/bus.ts';
 import type { Post } from '../protocol/delivery.ts';
 import { type Say, textRef } from '../protocol/texts/say.ts';
@@ -28,12 +29,13 @@ export const MAX_SPEECH_BYTES = 10 * 1024 * 1024;
 const KEPT_FOR = 'sent';
 
 /** As the end of a turn queues it. */
-const payloadShape = z.object({ turnId: z.string().min(1) });
+const payloadShape = z.object({ turnId: z.string().min(1), userId: z.string().optional() });
 
 export interface SpeechContext {
   /** Undefined while no server is set. */
   settings(): SpeechSettings | undefined;
   synthesize: Synthesize;
+  metered: MeterCall;
   ledger: SessionStore;
   lanes: LaneStore;
   files: SessionFiles;
@@ -49,10 +51,10 @@ export interface SpeechContext {
 export function createSpeakAnswers(deps: SpeechContext): LaneHandler {
   return {
     async handle(head, signal) {
-      const { turnId } = payloadShape.parse(head.payload);
+      const { turnId, userId } = payloadShape.parse(head.payload);
       await speakAnswer(
         deps,
-        { turnId, address: addressOf(parseAddress(head.lane.slice('speech:'.length))) },
+        { turnId, userId, address: addressOf(parseAddress(head.lane.slice('speech:'.length))) },
         signal,
       );
       return { kind: 'finished', step: await deps.lanes.finish(head) };
@@ -63,6 +65,8 @@ export function createSpeakAnswers(deps: SpeechContext): LaneHandler {
 
 interface Answer {
   turnId: string;
+  /** Who was answered. */
+  userId: string | undefined;
   address: Address;
 }
 
@@ -130,14 +134,18 @@ async function postOnce(
 
 /** The sound as a file of the session; one left by an earlier attempt is reused. */
 async function spokenFile(
-  { synthesize, files, fileTypeOf, keptFiles }: SpeechContext,
-  about: { turnId: string; folder: string; text: string; settings: SpeechSettings },
+  { synthesize, metered, files, fileTypeOf, keptFiles }: SpeechContext,
+  about: Pick<Answer, 'turnId' | 'userId'> & { folder: string; text: string; settings: SpeechSettings },
   signal: AbortSignal,
 ): Promise<Attachment> {
-  const { turnId, folder, text, settings } = about;
+  const { turnId, userId: person, folder, text, settings } = about;
+  const speak = (): Promise<Uint8Array> =>
+    metered({ purpose: 'speech', model: settings.model, input: text, person }, () =>
+      synthesize(text, settings, signal),
+    );
   const ending = settings.format === 'opus' ? 'ogg' : settings.format;
   const path = `outbox/${turnId}.speech.${ending}`;
-  const bytes = (await bytesAt(files, folder, path)) ?? (await synthesize(text, settings, signal));
+  const bytes = (await bytesAt(files, folder, path)) ?? (await speak());
   const name = `answer.${ending}`;
   const { mimeType, kind } = await fileTypeOf(bytes.subarray(0, TYPE_HEAD_BYTES), name);
   if (kind !== 'audio') throw new GatewayError('bad_response', textRef('speech.no_sound'));
@@ -188,10 +196,13 @@ export function createSpeech({ service, ...parts }: SpeechParts): Speech {
   const synthesize = createSynthesize((url, init) => service.request(url, init), log);
   return {
     handler: createSpeakAnswers({ ...parts, synthesize }),
-    async speak(text, { voice, ...request }, signal) {
+    async speak(text, { voice, userId: person, ...request }, signal) {
       const server = settings();
       if (server === undefined) throw new GatewayError('not_configured', textRef('voice.cannot'));
-      return await synthesize(text, { ...server, ...request, voice: voice ?? server.voice }, signal);
+      const call = { purpose: 'speech', model: server.model, input: text, person } as const;
+      return await parts.metered(call, () =>
+        synthesize(text, { ...server, ...request, voice: voice ?? server.voice }, signal),
+      );
     },
     command: createVoiceCommand(ledger, () => settings() !== undefined),
     close: () => service.close(),

@@ -1,6 +1,7 @@
 /** Speech to text by a server with OpenAI's API, such as whisper.cpp, Speaches or vLLM. */
 import { stat } from 'node:fs/promises';
 import { GatewayError } from '../protocol/errors.ts';
+import type { MeterCall } from '../protocol/agent/budgets.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Recording, Transcriber, Transcript, TranscriptRequest } from '../protocol/media.ts';
 import { clipMiddle, stripEnd } from '../lib/text.ts';
@@ -46,12 +47,19 @@ export interface TranscriberDeps {
   settings: TranscriptionSettings;
   /** Secret. */
   apiKey: string | undefined;
+  metered: MeterCall;
   log: Log;
   limits?: { totalMs?: number; retryMs?: number };
 }
 
 /** Makes the transcriber; nothing is requested before its first recording. */
-export function createTranscriber({ settings, apiKey, log, limits = {} }: TranscriberDeps): Transcriber {
+export function createTranscriber({
+  settings,
+  apiKey,
+  metered,
+  log,
+  limits = {},
+}: TranscriberDeps): Transcriber {
   const options = {
     totalMs: limits.totalMs ?? TRANSCRIBE_MS,
     retryMs: limits.retryMs ?? RETRY_MS,
@@ -61,7 +69,11 @@ export function createTranscriber({ settings, apiKey, log, limits = {} }: Transc
   };
   const transcript: Transcriber['transcript'] = async (recording, request, signal) => {
     await checkSize(recording, settings);
-    return await askAudioServer(options, (until) => ask(recording, request, settings, apiKey, until), signal);
+    return await metered(
+      { purpose: 'speech', model: settings.model, input: request.prompt ?? '', person: recording.userId },
+      () => askAudioServer(options, (until) => ask(recording, request, settings, apiKey, until), signal),
+      ({ text }) => text,
+    );
   };
   return {
     transcript,

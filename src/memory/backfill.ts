@@ -1,4 +1,5 @@
 /** Computes the vectors of facts in the background: for new facts, and for all of them after a change of model. */
+import type { MeterCall } from '../protocol/agent/budgets.ts';
 import { ProviderError, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { LLMProvider } from '../protocol/agent/provider.ts';
@@ -18,6 +19,7 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 export interface BackfillDeps {
   vectors: MemoryVectorStore;
   embed: LLMProvider['embed'];
+  metered: MeterCall;
   /** The embedding model; undefined if none is set. */
   model(): string | undefined;
   log: Log;
@@ -93,7 +95,9 @@ async function vectorsOf(
   signal: AbortSignal,
 ): Promise<{ id: number; vector: Int8Array }[]> {
   try {
-    const { vectors } = await deps.embed({ model, input: facts.map(({ text }) => text) }, signal);
+    const input = facts.map(({ text }) => text);
+    const call = { purpose: 'embedding', model, input: input.join('') } as const;
+    const { vectors } = await deps.metered(call, () => deps.embed({ model, input }, signal));
     return facts.map(({ id }, index) => ({ id, vector: toVector(vectors[index] ?? []) }));
   } catch (error) {
     if (!(error instanceof ProviderError) || error.code !== 'context_overflow') throw error;

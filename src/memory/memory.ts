@@ -110,14 +110,16 @@ function merged(words: readonly MemoryRecord[], near: readonly MemoryRecord[]): 
 
 /** Returns the vectors of questions; undefined, for a while, after the model has not answered in time. Never throws. */
 function createQuestions(deps: MemoryDeps) {
-  const { embed, log } = deps;
+  const { embed, metered, log } = deps;
   let restsUntil = -Infinity;
   return async (model: string, question: string, userId: string): Promise<Vector | undefined> => {
     const text = question.slice(0, MAX_QUESTION_CHARS).toWellFormed().trim();
     if (text === '' || deps.monotonicNow() < restsUntil) return undefined;
     try {
       const signal = AbortSignal.timeout(QUESTION_MS);
-      const { vectors } = await embed({ model, input: [text], userId }, signal);
+      // The memories of a client's end user are on the account of its token.
+      const call = { purpose: 'embedding', model, input: text, person: userId.split(':user:')[0] } as const;
+      const { vectors } = await metered(call, () => embed({ model, input: [text], userId }, signal));
       return toVector(vectors[0] ?? []);
     } catch (error) {
       restsUntil = deps.monotonicNow() + REST_MS;

@@ -14,8 +14,10 @@ import {
   currentCap,
   hasCaps,
   inUnit,
+  type MeterCall,
   MAX_LISTED_BUDGETS,
   periodAt,
+  RESERVED_ANSWER,
   type Reserved,
   resetText,
 } from '../protocol/agent/budgets.ts';
@@ -30,6 +32,7 @@ import {
 import type { SubagentStore } from '../protocol/agent/subagents.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { estimateTokens } from '../lib/text.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
 import type { UserId } from '../protocol/store/notes.ts';
 import type { ChoiceStore } from '../protocol/store/records.ts';
@@ -39,7 +42,7 @@ import { textRef } from '../protocol/texts/say.ts';
 const MAX_OPENINGS = 3;
 
 interface BudgetParts {
-  store: { budgets: BudgetStore; usage: UsageStore; choices: ChoiceStore };
+  store: { ledger: Ledger; budgets: BudgetStore; usage: UsageStore; choices: ChoiceStore };
   /** The settings as they are now. */
   now: () => { limits: BudgetLimits; prices: Prices };
   epochNow: () => number;
@@ -55,6 +58,7 @@ interface SettledStores {
 export interface LiveBudgets extends Budgets {
   /** The caps on a person, or all caps on which anything was spent, the largest first. Throws `StoreError`. */
   report(of: { person: UserId } | 'all'): Promise<BudgetReport[]>;
+  metered: MeterCall;
   /** The same stores; what they store of usage also settles reserves. */
   settling(stores: SettledStores): SettledStores;
 }
@@ -91,23 +95,40 @@ export function createBudgets({ store, now, epochNow }: BudgetParts): LiveBudget
     return await reserveAmounts(budgets, work, caps, (cap) => amountIn(cap, amounts), open);
   };
   const usedUp = (cap: Cap): GatewayError => errorOf(cap, epochNow());
+  const within: Budgets['within'] = async (spender, call, run) => {
+    const caps = capsOf(spender);
+    if (caps.length === 0) return await run();
+    const holder = newId();
+    const outcome = await reserve({ holder }, caps, [], call);
+    if (outcome.kind === 'refused') throw usedUp(outcome.cap);
+    try {
+      return await run(holder);
+    } finally {
+      await budgets.release(holder);
+    }
+  };
   return {
     capsFor: capsOf,
     reserve,
     release: (holder) => budgets.release(holder),
     noteTold: (key) => budgets.noteTold(key),
     usedUp,
-    async within(spender, call, run) {
-      const caps = capsOf(spender);
-      if (caps.length === 0) return await run();
-      const holder = newId();
-      const outcome = await reserve({ holder }, caps, [], call);
-      if (outcome.kind === 'refused') throw usedUp(outcome.cap);
-      try {
-        return await run(holder);
-      } finally {
-        await budgets.release(holder);
-      }
+    within,
+    async metered({ purpose, model, input, person }, run, outputOf) {
+      const owner = person === 'system' ? undefined : person;
+      const promptTokens = estimateTokens(input);
+      const call = { model, promptTokens, completionTokens: outputOf === undefined ? 0 : RESERVED_ANSWER };
+      return await within({ person: owner }, call, async (holder) => {
+        const startedAt = performance.now();
+        const result = await run();
+        if (holder === undefined) return result;
+        const completionTokens = outputOf === undefined ? 0 : estimateTokens(outputOf(result));
+        const modelMs = performance.now() - startedAt;
+        const usage = { model, promptTokens, completionTokens, modelMs, estimated: true as const };
+        const settles = settlementOf(holder, [usage], true);
+        await store.ledger.noteUsage({ purpose, userId: owner, ...usage, settles });
+        return result;
+      });
     },
     report: (of) => report(budgets, { now, epochNow, open }, of),
     settling: ({ ledger, subagents }) => ({

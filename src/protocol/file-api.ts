@@ -79,6 +79,8 @@ interface SpeechRequest {
   voice?: string | undefined;
   /** 1 is the usual speed. */
   speed?: number | undefined;
+  /** Who asks for it. */
+  userId?: string | undefined;
 }
 
 /** Throws `GatewayError`: `not_configured` while the settings name no such server. */

@@ -51,6 +51,8 @@ export interface Recording {
   mimeType: string;
   /** As the sender's app states it. */
   seconds?: number | undefined;
+  /** Who has sent it. */
+  userId?: string | undefined;
 }
 
 /** Files on their way out. Throws `ToolError` and `StoreError`. */
@@ -95,6 +97,8 @@ export interface TranscriptRequest {
   /** Words that occur in it, or what was said before. */
   prompt?: string | undefined;
   temperature?: number | undefined;
+  /** Who asks for it. */
+  userId?: string | undefined;
   verbose?: boolean | undefined;
 }
 

@@ -1,4 +1,5 @@
 /** Speech after a turn, on each database: queued with its end, spoken once, posted once, whatever dies in between. */
+import { unmetered } from '../fakes/gateway/unmetered.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -49,6 +50,7 @@ describeStore('answers spoken after their turn', (databases) => {
     const deps: SpeechContext = {
       settings: () => speech,
       synthesize: async (text) => (asked.push(text), OGG),
+      metered: unmetered,
       ledger: store.ledger,
       lanes: store.lanes,
       files: createSessionFiles(root, silentLog),

@@ -1,4 +1,5 @@
 /** Speech to text over HTTP: what is sent, how each answer is handled, and where it ends. */
+import { unmetered } from '../fakes/gateway/unmetered.ts';
 import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -46,6 +47,7 @@ interface Asked {
 /** The text of the recording. */
 async function ask({ settings, apiKey = KEY, totalMs = 5_000, ...asked }: Asked = {}): Promise<string> {
   const transcriber = createTranscriber({
+    metered: unmetered,
     settings: transcriptionRule.parse({ baseUrl: server.url, ...settings }),
     apiKey,
     log: silentLog,

@@ -1,4 +1,5 @@
 /** Memory by words and by meaning: the same guarantees, and what else is found when a model knows what words mean. */
+import { unmetered } from '../fakes/gateway/unmetered.ts';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ProviderError } from '../../src/protocol/errors.ts';
 import type { MemoryRecord } from '../../src/protocol/store/notes.ts';
@@ -22,6 +23,7 @@ async function open(databases: TestDatabases, model: string | undefined) {
   const now = { ms: 0 };
   const named = { model };
   const memory = createMemory({
+    metered: unmetered,
     memories: store.memories,
     vectors: store.memoryVectors,
     embed: (request, signal) => fake.provider.embed(request, signal),

@@ -102,7 +102,8 @@ export const audioRoutes: readonly Route[] = [
         checkFields(fields, TRANSCRIPTION_FIELDS);
         return parseShape(fields, transcriptionForm);
       };
-      const request = () => ({ ...form(), verbose: form().response_format === 'verbose_json' });
+      const userId = `token:${c.get('caller').tokenId}`;
+      const request = () => ({ ...form(), userId, verbose: form().response_format === 'verbose_json' });
       const transcript = await withStatus(c, () => audio.transcribe(upload, request, signal));
       const { response_format: format } = form();
       if (format === 'text') return c.text(`${transcript.text}\n`);
@@ -130,7 +131,8 @@ export const audioRoutes: readonly Route[] = [
       const { input, voice, response_format, speed } = await read();
       const signal = await beginCall(c, deps);
       const format = response_format ?? 'mp3';
-      const request = { format, voice, speed: speed ?? undefined };
+      const userId = `token:${c.get('caller').tokenId}`;
+      const request = { format, voice, speed: speed ?? undefined, userId };
       const bytes = await withStatus(c, () => deps.gateway.audio.speak(input, request, signal));
       outgoing
         .writeHead(200, {

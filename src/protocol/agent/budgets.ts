@@ -260,6 +260,26 @@ export interface BudgetStore {
   purge(limit: number): Promise<number>;
 }
 
+/** A call that is no answer of a chat model. */
+export interface SideCall {
+  purpose: 'speech' | 'embedding';
+  model: string;
+  /** What the model is sent: its length counts as input. */
+  input: string;
+  /** On whose account; absent = only that of all. */
+  person?: string | undefined;
+}
+
+/**
+ * Runs such a call within the budgets and notes its usage, both only while a cap is set; the length of `outputOf` its
+ * result counts as output. Throws what `run` throws, `GatewayError('rate_limited' | 'no_price')`, `StoreError`.
+ */
+export type MeterCall = <T>(
+  call: SideCall,
+  run: () => Promise<T>,
+  outputOf?: (result: T) => string,
+) => Promise<T>;
+
 /** Reserves for model calls. While no cap is set, no function reads or writes anything. */
 export interface Budgets {
   /** The caps on this spender's work now; none while none is set. */

@@ -180,7 +180,7 @@ function queuedDelivery(sql: Sql, finish: TurnFinish, claim: string) {
     select 'out:' || address as key from closed where ${outbound !== undefined}
     ${otherChats === undefined ? sql`` : sql`union all select 'out:' || address from others`}
     union all select 'speech:' || address from closed where ${speak} and voice) source`;
-  const payload = sql`case class when 'out' then ${cleanJson(outbound ?? null)}::jsonb else ${cleanJson({ turnId })}::jsonb end`;
+  const payload = sql`case class when 'out' then ${cleanJson(outbound ?? null)}::jsonb else ${cleanJson({ turnId, userId: finish.userId })}::jsonb end`;
   return sql`
     ${otherChats === undefined ? sql`` : deliveredElsewhere(sql, turnId, otherChats)},
     bumped as (${bumpLane(sql, lane, claim)}),

@@ -62,7 +62,8 @@ describeStore('a stateless completion', (databases) => {
     expect(await scenario.store.ledger.listSessions({ limit: 10 })).toEqual([]);
     expect(scenario.events).toEqual([]);
     const whose = { purpose: 'stateless', tokenId: 'token-1', userId: 'token:token-1' };
-    expect(noted).toEqual([{ ...whose, model: 'test-model', ...SCRIPT_USAGE }]);
+    const holder = expect.any(String);
+    expect(noted).toEqual([{ ...whose, holder, model: 'test-model', ...SCRIPT_USAGE }]);
   });
 
   it('runs pure tools itself and offers no others', async () => {

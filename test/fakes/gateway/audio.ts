@@ -1,4 +1,5 @@
 /** Speech for callers of the API over servers that a test starts; without them, as a gateway whose settings name none. */
+import { unmetered } from './unmetered.ts';
 import type { AudioApi } from '../../../src/protocol/file-api.ts';
 import type { EventBus } from '../../../src/protocol/bus.ts';
 import type { StoredFiles } from '../../../src/protocol/media.ts';
@@ -23,6 +24,7 @@ export function speechBy(urls: { transcription?: string; speech?: string }): Aud
     throw new Error('nothing is spoken after a turn here');
   };
   const { speak } = createSpeech({
+    metered: unmetered,
     settings: () => speaks || undefined,
     service: { request: fetch, close: () => Promise.resolve() },
     log: silentLog,
@@ -36,7 +38,7 @@ export function speechBy(urls: { transcription?: string; speech?: string }): Aud
     languages: partial<PersonLanguages>({ say: unused, languageOf: unused }),
   });
   const transcriber = hears
-    ? createTranscriber({ settings: hears, apiKey: undefined, log: silentLog })
+    ? createTranscriber({ settings: hears, apiKey: undefined, metered: unmetered, log: silentLog })
     : undefined;
   return { ...createTranscribe(transcriber, maxFileBytes), speak };
 }

@@ -194,7 +194,7 @@ describeGateway(
     });
 
     it('settles a completion, and gives back what one has reserved that reached no model', async () => {
-      const { secret: token, userId } = await tokenOf(['chat']);
+      const { secret: token } = await tokenOf(['chat']);
       const messages = [{ role: 'user', content: 'count this' }];
       expect(
         (await fixture().call('/v1/chat/completions', { token, json: { model: 'default', messages } }))

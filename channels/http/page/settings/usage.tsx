@@ -1,8 +1,9 @@
 /** The screen about usage: tokens by day, model, person or channel, as a chart next to the table of the same numbers. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { BudgetReport } from '../../../../src/protocol/agent/budgets.ts';
 import type { UsageReport } from '../../../../src/protocol/agent/usage.ts';
-import { money, number, say } from '../texts.ts';
+import { dayAndClock, money, number, say } from '../texts.ts';
 import { Chips, Loading, Section, Table, useAnswer } from './parts.tsx';
 
 const BY = {
@@ -26,14 +27,18 @@ const MAX_BARS = 90;
 const [WIDTH, HEIGHT] = [600, 160];
 
 type Group = UsageReport['groups'][number];
+/** As JSON: its time is a text. */
+type Budget = Omit<BudgetReport, 'resetsAt'> & { resetsAt: string };
 
 export function Usage(): JSX.Element {
   const [by, setBy] = useState('day');
   const [days, setDays] = useState('30');
   const [from, setFrom] = useState(() => since('30'));
-  const answer = useAnswer<UsageReport>(`/v1/usage?by=${by}&from=${encodeURIComponent(from)}`);
+  const answer = useAnswer<UsageReport & { budgets?: readonly Budget[] }>(
+    `/v1/usage?by=${by}&from=${encodeURIComponent(from)}`,
+  );
   if (answer.body === undefined) return <Loading of={answer} />;
-  const { groups, more, total } = answer.body;
+  const { groups, more, total, budgets = [] } = answer.body;
   return (
     <>
       <Section title={say('page.set.usage')}>
@@ -62,6 +67,11 @@ export function Usage(): JSX.Element {
           <Chart groups={groups.slice(-MAX_BARS)} />
         )}
       </Section>
+      {budgets.length > 0 && (
+        <Section title={say('page.budget.title')}>
+          <Budgets budgets={budgets} />
+        </Section>
+      )}
       <Section title={say('page.markdown.table')}>
         <Numbers groups={groups} name={BY[isBy(by) ? by : 'day']} />
         {more && <p class="quiet">{say('page.set.usage_more')}</p>}
@@ -148,6 +158,25 @@ function Numbers({ groups, name }: { groups: readonly Group[]; name: string }): 
     ...(priced ? [group.cost === undefined ? '' : money(group.cost)] : []),
   ]);
   return <Table caption={say('page.set.usage_numbers')} heads={heads} rows={rows} />;
+}
+
+/** What is spent and reserved of each budget, with what owners have added to it. */
+function Budgets({ budgets }: { budgets: readonly Budget[] }): JSX.Element {
+  const heads = ['title', 'spent', 'reserved', 'cap', 'resets'] as const;
+  const rows = budgets.map(({ scope, subject, unit, spent, reserved, cap, resetsAt }) => [
+    `${say(`page.budget.${scope}`)} ${subject}`.trim(),
+    ...[spent, reserved, cap].map((amount) =>
+      unit === 'tokens' ? number(amount) : money({ amount, currency: unit }),
+    ),
+    dayAndClock(new Date(resetsAt)),
+  ]);
+  return (
+    <Table
+      caption={say('page.budget.title')}
+      heads={heads.map((head) => say(`page.budget.${head}`))}
+      rows={rows}
+    />
+  );
 }
 
 function tokens({

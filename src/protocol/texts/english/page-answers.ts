@@ -41,6 +41,16 @@ export const notifications = {
 
 /** What waits for a person: the form that changes a call, and questions of others. */
 export const pageAsks = {
+  'page.budget.title': 'Budgets',
+  'page.budget.spent': 'Spent',
+  'page.budget.reserved': 'Reserved',
+  'page.budget.cap': 'Cap',
+  'page.budget.resets': 'Starts again',
+  'page.budget.person': 'Person',
+  'page.budget.profile': 'Profile',
+  'page.budget.schedule': 'Schedule',
+  'page.budget.plan': 'Plan',
+  'page.budget.total': 'Everything together',
   'page.approval.edit': 'Edit',
   'page.approval.edit_approve': 'Approve with changes',
   'page.approval.edit_json': 'This must be JSON; empty leaves it out.',
