@@ -12,6 +12,7 @@ const SHARE = 0.0001;
 /** The kills on both databases, power cuts, and what needs a Postgres server. The others take too long for a test. */
 const USUAL = [
   'asks on postgres',
+  'budgets on postgres',
   'kills on embedded',
   'kills on postgres',
   'links on embedded',

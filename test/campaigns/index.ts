@@ -1,5 +1,6 @@
 /** Every campaign, in the order of `npm run test:campaign -- --help`. */
 import { asks } from './asks.ts';
+import { budgets } from './budgets.ts';
 import type { Campaign } from './campaign.ts';
 import { embedded } from './embedded.ts';
 import { kills } from './kills.ts';
@@ -27,6 +28,7 @@ export const campaigns: readonly Campaign[] = [
   outages,
   work,
   asks,
+  budgets,
   plans,
   links,
   workers,

@@ -196,3 +196,15 @@ export async function openWork(sql: postgres.Sql): Promise<number> {
     select count(*)::int as count from lane where class in ('in', 'out', 'agent') and tail > head`;
   return row?.count ?? 0;
 }
+
+/** What budgets have spent, what the model was reported to have used, and turns that have ended but hold reserves. */
+export async function budgetRows(sql: postgres.Sql) {
+  const budgets = await sql<{ key: string; spent: number; more: number }[]>`
+    select key, spent::float8 as spent, more::float8 as more from budget`;
+  const [row] = await sql<{ used: number }[]>`
+    select coalesce(sum(prompt_tokens + completion_tokens), 0)::float8 as used from usage`;
+  const holding = await sql<{ holder: string }[]>`
+    select distinct holder from budget_hold where holder like 'agent-%'
+      or exists (select from turn where turn.id = holder and state = 'done')`;
+  return { budgets: [...budgets], used: row?.used ?? 0, turnsHolding: holding.map(({ holder }) => holder) };
+}
