@@ -17,7 +17,7 @@ export type BudgetScope = (typeof BUDGET_SCOPES)[number];
 type BudgetPeriod = 'day' | 'month';
 
 /** Largest cap, in tokens and in the currency of the prices. */
-export const MAX_CAP = 1_000_000_000_000;
+const MAX_CAP = 1_000_000_000_000;
 /** Share of a cap from which its people are told, once in its period. */
 export const NEARLY = 0.8;
 /** Tokens that a call may answer where its request sets no limit: so many are reserved for it. */
