@@ -114,27 +114,39 @@ export function createBudgets({ store, now, epochNow }: BudgetParts): LiveBudget
     noteTold: (key) => budgets.noteTold(key),
     usedUp,
     within,
-    async metered({ purpose, model, input, person }, run, outputOf) {
-      const owner = person === 'system' ? undefined : person;
-      const promptTokens = estimateTokens(input);
-      const call = { model, promptTokens, completionTokens: outputOf === undefined ? 0 : RESERVED_ANSWER };
-      return await within({ person: owner }, call, async (holder) => {
-        const startedAt = performance.now();
-        const result = await run();
-        if (holder === undefined) return result;
-        const completionTokens = outputOf === undefined ? 0 : estimateTokens(outputOf(result));
-        const modelMs = performance.now() - startedAt;
-        const usage = { model, promptTokens, completionTokens, modelMs, estimated: true as const };
-        const settles = settlementOf(holder, [usage], true);
-        await store.ledger.noteUsage({ purpose, userId: owner, ...usage, settles });
-        return result;
-      });
-    },
+    metered: meterCalls({ store, settlementOf, capsFor: capsOf, within }),
     report: (of) => report(budgets, { now, epochNow, open }, of),
     settling: ({ ledger, subagents }) => ({
       ledger: settlingLedger(ledger, isOn, settlementOf),
       subagents: settlingSubagents(subagents, isOn, settlementOf),
     }),
+  };
+}
+
+/** Makes `LiveBudgets.metered`. Schedules and webhooks have no account of their own: their calls count for all. */
+function meterCalls({
+  store,
+  settlementOf,
+  capsFor: capsOf,
+  within,
+}: Pick<BudgetParts, 'store'> &
+  Pick<Budgets, 'capsFor' | 'within'> & { settlementOf: SettlementOf }): MeterCall {
+  return async ({ purpose, model, input, person }, run, outputOf) => {
+    const spender = { person: person === 'system' ? undefined : person };
+    if (capsOf(spender).length === 0) return await run();
+    const promptTokens = estimateTokens(input);
+    const call = { model, promptTokens, completionTokens: outputOf === undefined ? 0 : RESERVED_ANSWER };
+    return await within(spender, call, async (holder) => {
+      const startedAt = performance.now();
+      const result = await run();
+      if (holder === undefined) return result;
+      const completionTokens = outputOf === undefined ? 0 : estimateTokens(outputOf(result));
+      const modelMs = performance.now() - startedAt;
+      const usage = { model, promptTokens, completionTokens, modelMs, estimated: true as const };
+      const settles = settlementOf(holder, [usage], true);
+      await store.ledger.noteUsage({ purpose, userId: spender.person, ...usage, settles });
+      return result;
+    });
   };
 }
 
@@ -147,11 +159,11 @@ async function reserveAmounts(
 ): Promise<Reserved> {
   const byKey = new Map(caps.map((cap) => [cap.key, cap]));
   const capsAt = (keys: readonly string[]): Cap[] => keys.flatMap((key) => byKey.get(key) ?? []);
-  const wanted = caps.map((cap) => {
+  const amounts = caps.map((cap) => {
     return { key: cap.key, limit: cap.limit, inTokens: cap.unit === 'tokens', amount: amountFor(cap) };
   });
   for (let openings = 0; ; openings += 1) {
-    const outcome = await store.reserve(work, wanted);
+    const outcome = await store.reserve(work, amounts);
     if (outcome.kind === 'held') return { kind: 'held', nearly: capsAt(outcome.nearly) };
     if (outcome.kind === 'refused') {
       const cap = byKey.get(outcome.key)!;

@@ -124,7 +124,7 @@ describe('parley config set', () => {
 describe('parley config get and validate', () => {
   it('show the effective settings, defaults included', () => {
     expect(run('get', 'access.telegram.dm')).toBe('pairing');
-    expect(JSON.parse(run('get')).limits).toEqual({ messagesPerMinute: 10, messagesAtOnce: 5 });
+    expect(JSON.parse(run('get')).limits).toMatchObject({ messagesPerMinute: 10, messagesAtOnce: 5 });
     expect(refusal('get', 'access.pigeon')).toContain('no such field');
     expect(run('validate')).toContain('every setting has its default');
     expect(existsSync(file)).toBe(false);

@@ -88,13 +88,13 @@ async function parkForBudget(
     }),
   );
   const ask = asks === 'here' ? questionFor : waitsFor;
-  const own = ask(id, detail, expiresInMs, turn.say);
+  const delivery = ask(id, detail, expiresInMs, turn.say);
   await stores.lanes.park(turn.fence, {
     id,
     turnId: turn.turnId,
     detail,
     expiresInMs,
-    questions: [...(own === undefined ? [] : [own]), ...questions.flat()],
+    questions: [...(delivery === undefined ? [] : [delivery]), ...questions.flat()],
   });
   shared.background.sweepSoon();
   emitter.emit({ type: 'approval_needed', approvalId: id, warningMessage: subject.warning });

@@ -62,8 +62,8 @@ async function reserve(
     const lane = await sql`select from lane where ${holds(sql, fence)} for share`;
     if (lane.length === 0) throw new FencedError(fence.lane);
   }
-  const wanted = cleanJson(caps);
-  const keys = sql`(select key from jsonb_to_recordset(${wanted}::jsonb) as c(key text))`;
+  const json = cleanJson(caps);
+  const keys = sql`(select key from jsonb_to_recordset(${json}::jsonb) as c(key text))`;
   const rows = await sql<BudgetRow[]>`
     select key, spent::float8 as spent, more::float8 as more, refused, told
     from budget where key in ${keys} order by key for update`;
@@ -87,7 +87,7 @@ async function reserve(
     with moved as (delete from budget_hold where holder = ${holder} and key not in ${keys})
     insert into budget_hold (holder, key, in_tokens, amount)
     select ${holder}, key, "inTokens", amount
-    from jsonb_to_recordset(${wanted}::jsonb) as c(key text, "inTokens" boolean, amount bigint)
+    from jsonb_to_recordset(${json}::jsonb) as c(key text, "inTokens" boolean, amount bigint)
     on conflict (holder, key) do update set amount = excluded.amount`;
   return { kind: 'held', nearly };
 }
@@ -96,7 +96,7 @@ async function reserve(
 export async function noteSettled(database: Database, note: UsageNote): Promise<void> {
   const { turnId = null, session = null, userId = null, tokenId = null, purpose, settles } = note;
   if (settles === undefined) throw new Error('This usage settles nothing.');
-  const { holder, tokens, micros, ends } = settles;
+  const { holder, tokens, micros } = settles;
   const { model, promptTokens, completionTokens, modelMs } = usageColumns(note);
   await database.write((sql) => {
     const work = sql`(select ${holder}::text as holder, ${tokens}::bigint as tokens, ${micros}::bigint as micros) s`;
@@ -105,7 +105,7 @@ export async function noteSettled(database: Database, note: UsageNote): Promise<
         insert into usage (turn_id, session, user_id, token_id, purpose, model, prompt_tokens, completion_tokens, model_ms, estimated)
         values (${turnId}, ${session}, ${userId}, ${tokenId}, ${purpose}, ${model}, ${promptTokens}, ${completionTokens},
           ${modelMs}, ${note.estimated ?? false}))
-      ${ends ? settled(sql, work) : settledPart(sql, work)}
+      ${settles.ends ? settled(sql, work) : settledPart(sql, work)}
       select from charged`;
   });
 }

@@ -182,15 +182,15 @@ export function usageRows(
   { turnId, session, userId, purpose, usage, settles }: Spent,
   guard: ReturnType<Sql>,
 ) {
-  const ends =
+  const settlement =
     settles === undefined
       ? sql``
       : settled(
           sql,
           sql`(select ${settles.holder}::text as holder, ${settles.tokens}::bigint as tokens, ${settles.micros}::bigint as micros from ${guard}) s`,
         );
-  if (usage.length === 0) return ends;
-  return sql`${ends}, used as (${insertUsage(
+  if (usage.length === 0) return settlement;
+  return sql`${settlement}, used as (${insertUsage(
     sql,
     sql`(select ${turnId} as turn_id, ${session} as session, ${cleanText(userId)} as user_id,
       ${cleanJson(usageRecords(usage))}::jsonb as usage from ${guard}) t`,

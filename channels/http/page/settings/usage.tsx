@@ -163,9 +163,9 @@ function Numbers({ groups, name }: { groups: readonly Group[]; name: string }): 
 /** What is spent and reserved of each budget, with what owners have added to it. */
 function Budgets({ budgets }: { budgets: readonly Budget[] }): JSX.Element {
   const heads = ['title', 'spent', 'reserved', 'cap', 'resets'] as const;
-  const rows = budgets.map(({ scope, subject, unit, spent, reserved, cap, resetsAt }) => [
+  const rows = budgets.map(({ scope, subject, unit, resetsAt, ...amounts }) => [
     `${say(`page.budget.${scope}`)} ${subject}`.trim(),
-    ...[spent, reserved, cap].map((amount) =>
+    ...[amounts.spent, amounts.reserved, amounts.cap].map((amount) =>
       unit === 'tokens' ? number(amount) : money({ amount, currency: unit }),
     ),
     dayAndClock(new Date(resetsAt)),
