@@ -45,6 +45,7 @@ export async function accept(
     begins: options.begins,
     plan: options.plan,
     options: options.options,
+    question: options.question,
     ...(isOwner && { isOwner }),
     retryOf: options.retryOf,
     reworded: options.reworded,

@@ -137,9 +137,13 @@ async function receiveBot(
   return await reply(context, message, withoutText(await accept(context, message, options, false)));
 }
 
-/** A forwarded message is not an instruction from its sender, a question asked again is not a command, and outsiders have none. */
-function isText({ forwarded, onBehalfOf }: InboundMessage, { retryOf }: ReceiveOptions): boolean {
-  return forwarded === true || onBehalfOf !== undefined || retryOf !== undefined;
+/**
+ * A forwarded message is not an instruction from its sender, a question asked again or asked of a person is not a command,
+ * and outsiders have none.
+ */
+function isText({ forwarded, onBehalfOf }: InboundMessage, options: ReceiveOptions): boolean {
+  const isQuestion = options.retryOf !== undefined || options.question !== undefined;
+  return forwarded === true || onBehalfOf !== undefined || isQuestion;
 }
 
 /** `/stop` always acts: someone who wrote too much or too fast must be able to stop the result. */

@@ -3,6 +3,7 @@ import type { Caller, DenialDetail } from './access.ts';
 import type { CallerOptions } from './agent/provider.ts';
 import type { AcceptResult } from './store/accept.ts';
 
+import type { PersonQuestion } from './agent/approvals.ts';
 import type { PlanToRun } from './agent/plan-store.ts';
 import { type Address, type InboundMessage, parseAddress, type Payer, type SessionKey } from './message.ts';
 import type { ExecutionMode } from './agent/plan.ts';
@@ -66,6 +67,8 @@ export interface ReceiveOptions {
   /** The content is that question in other words. */
   reworded?: boolean | undefined;
   options?: CallerOptions | undefined;
+  /** The message is a question to this person, not to the model. */
+  question?: PersonQuestion | undefined;
   /** The sender waits for the answer: refused while the session waits for its caller's tools, instead of queued. */
   awaitsAnswer?: boolean | undefined;
   caller?: Caller;

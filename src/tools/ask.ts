@@ -1,6 +1,6 @@
 /** The tool `ask`: a question to another person; the turn waits until they answer, refuse, or time is up. */
 import { z } from 'zod';
-import { MAX_QUESTION_CHARS, NO_QUESTIONS } from '../protocol/agent/approvals.ts';
+import { ASK_TOOL, MAX_QUESTION_CHARS, NO_QUESTIONS } from '../protocol/agent/approvals.ts';
 import type { ChatSettingStore } from '../protocol/channel.ts';
 import type { FindChat } from '../protocol/delivery.ts';
 import { ToolError } from '../protocol/errors.ts';
@@ -25,7 +25,7 @@ const parameters = z.strictObject({
 /** Makes the tool. `chatSettings` has who is never asked. */
 export function createAsk(findChat: FindChat, chatSettings: Pick<ChatSettingStore, 'chatSetting'>): Tool {
   return defineTool({
-    name: 'ask',
+    name: ASK_TOOL,
     description:
       'For an owner: ask another person, in their private chat with this bot, and wait for the answer, which may take ' +
       'hours. They see who asks, and may refuse. A chat on the page is named by its address. Only for what they alone can say; to inform someone, use the tool message.',

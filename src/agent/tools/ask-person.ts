@@ -1,10 +1,14 @@
 /** A call whose result is another person's answer: the turn is parked with the question, and continues with the answer. */
 import { createHash } from 'node:crypto';
-import { type ApprovalSubject, MAX_WAITING_QUESTIONS } from '../../protocol/agent/approvals.ts';
+import {
+  type ApprovalSubject,
+  MAX_WAITING_QUESTIONS,
+  type PersonQuestion,
+} from '../../protocol/agent/approvals.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import type { TurnApproval } from '../../protocol/store/records.ts';
 import type { AgentShared } from '../deps.ts';
-import { type Turn, userRoleOf } from '../turn/turn-state.ts';
+import { type Turn, type TurnResult, userRoleOf } from '../turn/turn-state.ts';
 import { ApprovalWait, type GatedCall } from './approval-gate.ts';
 import { failure, type Outcome } from './tool-run.ts';
 
@@ -39,19 +43,44 @@ export async function askPerson(
     return failure(
       `Not asked: ${MAX_WAITING_QUESTIONS} questions wait for this person already. Try again later.`,
     );
-  const subject: ApprovalSubject = {
-    callKey,
-    toolCallId,
-    tool: tool.name,
-    args,
-    digest: createHash('sha256').update(callKey).digest('hex'),
+  const asking = { ...question, label: say.text(question.label), asker: userName ?? userId };
+  throw waitFor(turn, { callKey, toolCallId, tool: tool.name, args }, asking);
+}
+
+/** The name of what asks, where no tool call does. */
+const QUESTION = 'question';
+
+/**
+ * The end of a turn that is only a question to this person: the answer, or why there is none. Throws `ApprovalWait` to wait
+ * for it, or an abort of the lane.
+ */
+export function askOnly(turn: Turn, question: PersonQuestion): TurnResult {
+  turn.signal.throwIfAborted();
+  const callKey = questionKey(`${turn.turnId}.1.0`);
+  const answer = turn.approvals.find((one) => one.callKey === callKey);
+  if (answer === undefined)
+    throw waitFor(turn, { callKey, toolCallId: QUESTION, tool: QUESTION, args: {} }, question);
+  const { decision, decidedBy, reason } = answer;
+  if (decision === 'approved') return { reason: 'completed', text: reason ?? '', isError: false };
+  const text = turn.say(decidedBy === 'expiry' ? 'ask.not_in_time' : 'ask.declined');
+  return { reason: 'completed', text, isError: true };
+}
+
+function waitFor(
+  { userId, address, say }: Turn,
+  call: Pick<ApprovalSubject, 'callKey' | 'toolCallId' | 'tool' | 'args'>,
+  question: PersonQuestion,
+): ApprovalWait {
+  const digest = createHash('sha256').update(call.callKey).digest('hex');
+  return new ApprovalWait({
+    ...call,
+    digest,
     warning: '',
     userId,
     address,
-    question: { ...question, label: say.text(question.label), asker: userName ?? userId },
+    question,
     language: say.language,
-  };
-  throw new ApprovalWait(subject);
+  });
 }
 
 function outcomeOf({ decision, decidedBy, reason }: TurnApproval): Outcome {

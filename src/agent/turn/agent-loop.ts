@@ -15,6 +15,7 @@ import { hasPlannedOn, planOnCall, planOnly, planTurn } from '../plans/plan-turn
 import { SWITCH_PROFILE } from '../../protocol/agent/profile.ts';
 import { callMsgId, emitReset, type Turn, type TurnResult } from './turn-state.ts';
 import { isSilent } from './silent-reply.ts';
+import { askOnly } from '../tools/ask-person.ts';
 import { optionsOfCall } from '../tools/caller-calls.ts';
 import { runToolCalls } from '../tools/tool-calls.ts';
 
@@ -47,6 +48,7 @@ export async function runTurn(
   }
   let result: TurnResult | undefined;
   try {
+    if (turn.question !== undefined) return endWith(turn, askOnly(turn, turn.question), emit);
     // Before the first prompt is made, because what others wrote about the tools is part of each.
     followTools(shared, turn);
     await compress?.(emit);

@@ -194,6 +194,7 @@ function progressOf({
     unanswered: openTurn.unanswered,
     planned: openTurn.planned,
     toRun: payload.plan,
+    question: payload.question,
     plan: openTurn.plan,
     approvals: openTurn.approvals,
     steering: { payload, unreported: input?.joined ?? [] },

@@ -93,7 +93,9 @@ async function handleTurn(
     const step = await commit(shared, turn, result, trace, output.shownOn());
     emitter.emit({ type: 'turn_ended', reason: result.reason });
     endTrace(shared, turn, trace, true);
-    hooks.afterTurn.start(endedTurn(turn, { ...result, title: openTurn.session.title }));
+    // Neither a title nor facts are made of a question to a person: no model takes part in it.
+    if (turn.question === undefined)
+      hooks.afterTurn.start(endedTurn(turn, { ...result, title: openTurn.session.title }));
     return { kind: 'finished', step };
   } catch (error) {
     return await leaveTurn(shared, turn, emitter, error);

@@ -1,6 +1,7 @@
 /** The payload of an `in:` head, validated here once, and its message as the model reads it. */
 import { z } from 'zod';
 import { describeIssues } from '../tools/conform.ts';
+import { personQuestion } from '../../protocol/agent/approvals.ts';
 import { callerOptions } from '../../protocol/agent/provider.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import { mediaShape, type ReceivedFile } from '../../protocol/media.ts';
@@ -70,6 +71,7 @@ const payload = z.object({
   mode: z.enum(MODES).optional(),
   plan: z.object({ id: z.string().min(1), version: z.int().min(1), run: z.int().min(1) }).optional(),
   options: callerOptions.optional(),
+  question: personQuestion.optional(),
   edited: z.int().optional(),
   isOwner: z.boolean().optional(),
 });

@@ -1,5 +1,6 @@
 /** The state of a running turn: its identity, its context and its progress. */
 import type { Ledger } from '../../protocol/store/ledger.ts';
+import type { PersonQuestion } from '../../protocol/agent/approvals.ts';
 import type { ModelUsage } from '../../protocol/agent/usage.ts';
 import type { CallerOptions, FinishReason, Usage } from '../../protocol/agent/provider.ts';
 import type { ContextEntry, OtherSurface, TurnApproval, TurnFailure } from '../../protocol/store/records.ts';
@@ -109,6 +110,8 @@ export interface TurnProgress {
   planned?: boolean | undefined;
   /** The stored plan that the turn runs. */
   toRun?: PlanToRun | undefined;
+  /** The turn only asks this person. */
+  question?: PersonQuestion | undefined;
   /** The current state of the turn's plan, if it has one. */
   plan?: Plan | undefined;
   /** Approvals asked for in this turn, newest first. */

@@ -60,7 +60,8 @@ const callTarget = z.object({
 /** The chat of other people to which a call writes. */
 export type CallTarget = z.infer<typeof callTarget>;
 
-const personQuestion = callTarget.extend({
+/** The schema of `PersonQuestion`. */
+export const personQuestion = callTarget.extend({
   /** Who is asked, as a user id. */
   userId: z.string(),
   text: z.string(),
@@ -70,6 +71,9 @@ const personQuestion = callTarget.extend({
 
 /** A question to another person, in their private chat. */
 export type PersonQuestion = z.infer<typeof personQuestion>;
+
+/** The tool that asks another person. */
+export const ASK_TOOL = 'ask';
 
 /** Longest question to another person, and longest answer, in UTF-16 units. */
 export const MAX_QUESTION_CHARS = 2_000;

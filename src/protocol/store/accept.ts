@@ -4,6 +4,7 @@ import type { CallerOptions } from '../agent/provider.ts';
 import type { ExecutionMode } from '../agent/plan.ts';
 import type { ContextEntry, ContextRecord, SessionChoice, RetryRefusal } from './records.ts';
 import type { LaneStep } from './lanes.ts';
+import type { PersonQuestion } from '../agent/approvals.ts';
 import type { PlanToRun } from '../agent/plan-store.ts';
 
 /** Context rows of earlier turns that a turn reads (B-35). */
@@ -66,6 +67,8 @@ export interface TurnPayload {
   mode?: ExecutionMode | undefined;
   plan?: PlanToRun | undefined;
   options?: CallerOptions | undefined;
+  /** The turn asks this person and ends with their answer; no model is called. */
+  question?: PersonQuestion | undefined;
   /** How often its text was changed while it waited. */
   edited?: number | undefined;
   /** For the prompt: permissions are looked up when they are used. */

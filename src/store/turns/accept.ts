@@ -76,10 +76,10 @@ async function resultOf(
 
 /** The call for a request. Its turn id is created once, so that a call whose answer was lost finds its own row. */
 export function acceptCall(request: AcceptRequest, newSessions: SessionStart): AcceptCall {
-  const { message, address, entry, silentToken, model, profileId, usualModel, mode, plan, options, isOwner } =
-    request;
+  const { message, address, entry, silentToken, model, profileId, usualModel, mode, plan, options } = request;
   const turnId = newId();
-  const choice = { model, profileId, usualModel, mode, plan, options, isOwner };
+  const { question, isOwner } = request;
+  const choice = { model, profileId, usualModel, mode, plan, options, question, isOwner };
   const payload: TurnPayload = { turnId, address, message, entry, silentToken, ...choice };
   return {
     turnId,
@@ -278,7 +278,7 @@ function placeholderRow(sql: Sql, { turnId, placeholder }: AcceptCall) {
 
 /** What a payload asks for, without what differs between two deliveries of one request. */
 function contentOf(sql: Sql, payload: Fragment) {
-  return sql`(${payload} - 'turnId' - 'entry' - 'isOwner' #- '{message,timestamp}' #- '{message,senderId}')`;
+  return sql`(${payload} - 'turnId' - 'entry' - 'isOwner' - 'question' #- '{message,timestamp}' #- '{message,senderId}')`;
 }
 
 /** The message as it was stored before: by another delivery of it, or by an attempt of this call whose answer was lost. */

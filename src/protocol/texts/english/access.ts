@@ -74,6 +74,8 @@ export const access = {
     one: 'I have asked {who} and wait {count} minute at most for the answer. {/stop} ends this.',
     other: 'I have asked {who} and wait {count} minutes at most for the answer. {/stop} ends this.',
   },
+  'ask.not_in_time': 'No answer came in time.',
+  'ask.declined': 'They do not want to answer this.',
   'ask.was_answered': 'You have answered.',
   'ask.was_refused': 'You did not want to answer.',
   'ask.was_over': 'No answer is needed any more.',
