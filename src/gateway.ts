@@ -487,6 +487,8 @@ class Modules extends Foundations {
       budgets: this.budgets,
       explainTurn: (turnId, detail, say) => this.traces.explain(turnId, detail, say),
       channels: this.channels,
+      tools: this.ownTools,
+      ownerChats: security.createOwnerChats(this),
     }),
     turnConcurrency: this.config.turns.concurrency,
     signIns: security.createSignInApi(this.store.signIns, this.store.access, () => this.now().proxySignIn, {
@@ -498,6 +500,7 @@ class Modules extends Foundations {
     push: this.push.api,
     audio: { ...this.media.recordings, speak: this.speech.speak },
     chatMoved: this.followMigration,
+    serveMcp: mcp.createServeMcp(packageFile.version),
     noteRequest: (request) => this.meters.request(request),
     health: (say) => this.health.report(say),
     metrics: sharedMetrics(() => this.metrics.text()),
@@ -568,11 +571,8 @@ async function openProfiles({ settings, profiles, ownTools, options, servers }: 
 async function startModules(modules: Modules): Promise<Gateway> {
   const { settings, store, options, channels, health, backups, lifecycle, home, memory, log } = modules;
   const { bus: lanes, meters, leader, webhooks, speech } = modules;
-  lanes.register({
-    class: 'in',
-    handler: modules.agent.turns,
-    concurrency: modules.config.turns.concurrency,
-  });
+  const { concurrency } = modules.config.turns;
+  lanes.register({ class: 'in', handler: modules.agent.turns, concurrency });
   const out = meters.deliveries(modules.delivery.out);
   lanes.register({ class: 'out', handler: out, concurrency: OUT_CONCURRENCY });
   lanes.register({ class: 'agent', handler: modules.agent.subagents, concurrency: AGENT_CONCURRENCY });

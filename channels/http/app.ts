@@ -5,6 +5,7 @@ import type { Authenticator } from './authenticator.ts';
 import { readBody } from './body.ts';
 import { answerError, callerReader, HttpError, notReady, toHttpError } from './errors.ts';
 import { drainShortBody } from './limits/bodies.ts';
+import { mcpRoutes } from './mcp/routes.ts';
 import { audioRoutes } from './model-apis/audio.ts';
 import { completionRoutes } from './model-apis/completions.ts';
 import { embeddingRoutes } from './model-apis/embeddings.ts';
@@ -70,6 +71,7 @@ export const API: readonly Route[] = [
   ...accessRoutes,
   ...configFileRoutes,
   ...maintenanceRoutes,
+  ...mcpRoutes,
 ];
 
 /** Parts of the app. `allowed` is called per request, because the port is known only once the server listens. */
@@ -101,9 +103,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     checkHeaders(incoming, parts.allowed());
     const preflight = allowCrossOrigin(c);
     if (preflight !== undefined) return preflight;
-    if (c.req.path.startsWith('/v1/') || c.req.path.startsWith('/api/')) {
-      if (!(await isReady())) throw notReady();
-    }
+    if (/^\/(v1|api|mcp)(\/|$)/.test(c.req.path) && !(await isReady())) throw notReady();
     authorizeByCookie(incoming);
     await next();
     return undefined;

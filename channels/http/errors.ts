@@ -96,6 +96,8 @@ const CODES: Readonly<Record<string, [status: number, param?: string, openAi?: s
   not_changed: [409],
   not_waiting: [409],
   not_asked: [409],
+  too_many_questions: [429],
+  session_not_found: [404, 'session'],
   not_linked: [404],
   not_linkable: [409],
   unknown_code: [404],

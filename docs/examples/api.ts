@@ -2268,6 +2268,9 @@ export interface Api {
     };
   };
   'GET /v1/me/memories': {
+    query?: {
+      q?: string;
+    };
     answer: {
       [k: string]: unknown;
     };
@@ -3390,6 +3393,20 @@ export interface Api {
     answer: {
       [k: string]: unknown;
     };
+  };
+  'POST /mcp': {
+    body: {
+      jsonrpc: '2.0';
+      id?: string | number;
+      method?: string;
+      [k: string]: unknown;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /mcp': {
+    answer: string;
   };
 }
 export interface ListedSession {

@@ -1,8 +1,9 @@
-/** The MCP client: the servers in config.json, their tools, and what people see of them. */
+/** The MCP client (the servers in config.json, their tools, and what people see of them), and the gateway as a server. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { optionalModule } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
+import type { ServeMcp } from '../protocol/mcp-offer.ts';
 import type { McpServerStatus, ServiceFetch, Tool } from '../protocol/agent/tool.ts';
 import type { KeepToolFile } from '../protocol/media.ts';
 import type { Command } from '../protocol/command.ts';
@@ -82,6 +83,14 @@ class ServerSet {
 }
 
 export { createLogins } from './oauth/logins.ts';
+
+/** Makes what answers clients; the protocol is loaded with their first request. */
+export function createServeMcp(version: string): ServeMcp {
+  return async (request, body, offer) => {
+    const { serve } = await optionalModule(import('./serve.ts'), 'The MCP server');
+    return await serve(version, request, body, offer);
+  };
+}
 
 /** Where a home keeps its sign-ins to servers. */
 export function loginsFolder(home: string): string {

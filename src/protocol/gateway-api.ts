@@ -5,7 +5,13 @@ import type { HookApi } from './operator/webhooks.ts';
 import type { SignInApi } from './operator/sign-in.ts';
 import type { ModelOmissions } from './agent/omissions.ts';
 import type { Caller } from './access.ts';
-import type { ApprovalRecord, ApprovalRule, Decided, DecisionDetail } from './agent/approvals.ts';
+import type {
+  ApprovalRecord,
+  ApprovalRule,
+  Decided,
+  DecisionDetail,
+  PersonQuestion,
+} from './agent/approvals.ts';
 import type { StoreState, EventFilter, EventListener, EventReplay } from './bus.ts';
 import type { CommandListing, Suggest } from './command.ts';
 import type { MemoryRecord, Todo } from './store/notes.ts';
@@ -13,6 +19,7 @@ import type { AudioApi, FileApi } from './file-api.ts';
 import type { InlineFile } from './media.ts';
 import type { StopResult } from './store/lanes.ts';
 import type { McpState } from './agent/tool.ts';
+import type { ServeMcp } from './mcp-offer.ts';
 import type { FollowChatMigration, InboundMessage, NoteMembership, SessionKey } from './message.ts';
 import type { Administration } from './operator/administration.ts';
 import type {
@@ -68,6 +75,15 @@ export type StatelessMessage = ChatMessage & { files?: InlineFile[] };
 export interface ToolAnswers {
   results: readonly { toolCallId: string; content: string }[];
   options?: CallerOptions | undefined;
+}
+
+/** Whom a program has asked what. */
+export interface AskedPerson {
+  question: string;
+  /** A name, an address or a network; without it the bot's only owner, or the only other chat of the session. */
+  to?: string | undefined;
+  /** The person shares this session of the caller; without it an owner asks anyone who has written to the bot. */
+  session?: SessionKey | undefined;
 }
 
 /** The turn that resumes, and what was answered before it stopped. */
@@ -163,6 +179,16 @@ export interface GatewayApi {
     questionId: string,
     reply: { answer: string } | { never: boolean },
   ): Promise<Decided>;
+  /**
+   * Has a person asked by the message, which `send` accepts with the question; a repeated message gets its first turn, and
+   * no one is asked again. Throws `GatewayError`: `not_asked` with the reason, `too_many_questions`, `session_not_found`.
+   */
+  askPerson(
+    caller: Caller,
+    message: InboundMessage,
+    asked: AskedPerson,
+    send: (question: PersonQuestion | undefined) => Promise<Receipt>,
+  ): Promise<Receipt>;
   approvalRules(caller: Caller): Promise<ApprovalRule[]>;
   /** False when the caller may see no such rule. */
   removeApprovalRule(caller: Caller, id: string): Promise<boolean>;
@@ -233,6 +259,7 @@ export interface GatewayApi {
   health(say?: Say): Promise<HealthReport>;
   /** The settings file, what of it is in effect, and what is not. For admins. */
   settings(): SettingsReport & { file: string; values: Readonly<Record<string, unknown>> };
+  serveMcp: ServeMcp;
   /** Counts an answered request of a client. Never throws. */
   noteRequest(answered: AnsweredRequest): void;
   metrics(): Promise<string>;
@@ -296,8 +323,11 @@ export interface HealthReport {
 
 /** Throws only `StoreError`. */
 export interface MemoryApi {
-  /** The facts about the caller, newest first: all of them, because their number is limited. */
-  own(caller: Caller): Promise<MemoryRecord[]>;
+  /**
+   * The facts about the caller, newest first: all of them, because their number is limited. With words, those that match
+   * them or mean something similar, best first.
+   */
+  own(caller: Caller, words?: string): Promise<MemoryRecord[]>;
   deleteMemory(caller: Caller, id: number): Promise<boolean>;
 }
 

@@ -25,6 +25,8 @@ import {
   UPLOAD_TIMEOUT_MS,
   WRONG_TOKENS_PER_MINUTE,
 } from '../../channels/http/config.ts';
+import { MAX_RESULT_CHARS } from '../../channels/http/mcp/routes.ts';
+import { USUAL_WAIT_S } from '../../channels/http/mcp/turns.ts';
 import { manifest } from '../../channels/http/manifest.ts';
 import { MAX_END_USER } from '../../channels/http/inbound.ts';
 import { HISTORY_ROWS } from '../../src/protocol/store/accept.ts';
@@ -52,7 +54,12 @@ import {
 } from '../../src/mcp/server-tools.ts';
 import { MAX_LINES, MAX_MESSAGE_BYTES } from '../../src/mcp/stdio-transport.ts';
 import { MAX_SERVICE_BYTES } from '../../src/security/service-fetch.ts';
-import { MAX_ASKED_CHARS, MAX_NAMED_FILES, MAX_SHOWN_FILE } from '../../src/protocol/agent/approvals.ts';
+import {
+  MAX_WAITING_QUESTIONS,
+  MAX_ASKED_CHARS,
+  MAX_NAMED_FILES,
+  MAX_SHOWN_FILE,
+} from '../../src/protocol/agent/approvals.ts';
 import { RING_BYTES, RING_EVENTS } from '../../src/protocol/bus.ts';
 import {
   SUSPECT_ALONE_MAX_MS,
@@ -180,6 +187,9 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `A message may have ${mib(MAX_MESSAGE_BYTES)}.`,
     `an answer over HTTP, or one event of a stream, ${mib(MAX_SERVICE_BYTES)}`,
     `pauses of ${seconds(FIRST_PAUSE_MS)} second to ${minutes(LONGEST_PAUSE_MS)} minutes`,
+    `A result has ${n(MAX_RESULT_CHARS)} characters at most.`,
+    `at most ${MAX_WAITING_QUESTIONS} questions wait for them`,
+    `A call waits ${USUAL_WAIT_S} seconds, or \`waitSeconds\` (a day at most)`,
   ],
   'docs/tools.md': [
     `a file of up to ${mib(MAX_FILE_BYTES)}; a workspace holds ${mib(MAX_WORKSPACE_BYTES)}`,

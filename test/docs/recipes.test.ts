@@ -63,6 +63,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^curl .*\/messages\?/s, /Tell me a story/],
   [/^curl -X POST .*\/v1\/schedules/s, /"task":"Tell me the news"/],
   [/^curl .*\/v1\/schedules/s, /"schedules":\[/],
+  [/^curl http:\/\/\S+\/mcp /s, /"name":"ask_person"/],
   [/^curl .*\/readyz/s, /"ready":true/],
   [/^npm run test:campaign -- --help$/, /kills/],
   [/^sha256sum /, /^node_modules\/node-[^ ]+: OK$/m],

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { MAX_USAGE_DAYS, USAGE_GROUPS, type UsageGroup } from '../../../src/protocol/agent/usage.ts';
 import { AUTO, LANGUAGE_CODE, sayToPerson } from '../../../src/protocol/texts/languages.ts';
 import type { Say } from '../../../src/protocol/texts/say.ts';
+import { cleanText } from '../../../src/lib/text.ts';
 import { badQuery, HttpError } from '../errors.ts';
 import { wantedLanguages } from '../inbound.ts';
 import { type HandlerDeps, type HttpContext, type Route, routeOf } from '../route.ts';
@@ -49,9 +50,13 @@ export const personRoutes: readonly Route[] = [
   }),
   route('GET', '/v1/me/memories', 'chat', {
     summary: 'What is remembered about the person of the token, newest first',
-    description: 'From all chats that are theirs.',
+    description: 'From all chats that are theirs. With `q`, what matches best comes first.',
+    query: { q: 'only facts with these words, or with a similar meaning' },
     async handle(c, { gateway }) {
-      return c.json({ memories: await gateway.memories.own(c.get('caller')) });
+      const words = cleanText(c.req.query('q') ?? '').trim();
+      const caller = c.get('caller');
+      const memories = await gateway.memories.own(caller, words === '' ? undefined : words);
+      return c.json({ memories });
     },
   }),
   route('DELETE', '/v1/me/memories/:id', 'chat', {

@@ -31,11 +31,14 @@ import { cancelStored, changeSteps, restoreDropped, startPlan } from '../plans/c
 import { checkChoice, choosable, isAdmin, ownedSessions, type Visible } from '../sessions.ts';
 import { createSurfaceApi } from '../surfaces/surface-api.ts';
 import { createConversationApi } from './conversation-api.ts';
+import { createQuestionApi, type QuestionParts } from './question-api.ts';
 import { createFileApi, type FileStorage } from './file-api.ts';
 import { createSessionApi } from './session-api.ts';
 import { createTurnApi, type ExplainTurn } from './turn-api.ts';
 
 const MAX_LISTED = 100;
+/** Facts that a search finds. */
+const MAX_FOUND_MEMORIES = 20;
 
 /** Completions without a session, and what is known about models. */
 export interface ApiAgent {
@@ -54,7 +57,7 @@ export interface ApiAgent {
 }
 
 /** What the API is made from, besides the intake. */
-export interface ApiParts {
+export interface ApiParts extends QuestionParts {
   agent: ApiAgent;
   storage: FileStorage;
   schedules: Schedules;
@@ -68,7 +71,7 @@ export interface ApiParts {
 /** Makes all of the API that belongs to sessions, messages and turns. Methods throw only `GatewayError`. */
 export function createGatewayApi(
   { context, commands, ...intake }: Intake,
-  { agent, storage, schedules, prices, budgets, explainTurn, channels }: ApiParts,
+  { agent, storage, schedules, prices, budgets, explainTurn, channels, ...people }: ApiParts,
 ) {
   const { accessPolicy, events, store } = context;
   const sessions = ownedSessions(context);
@@ -78,6 +81,7 @@ export function createGatewayApi(
     ...createSessionApi(context, storage.files, visible),
     ...createTurnApi(context, explainTurn, visible),
     ...createModelApi(context, agent, visible),
+    ...createQuestionApi(context, people, visible),
     webhook: (channel) => channels.get(channel)?.webhook,
     interactions: (channel) => channels.get(channel)?.interactions,
     commands: listingInAll(commands),
@@ -106,7 +110,10 @@ export function createGatewayApi(
 
 function createMemoryApi(memories: MemoryStore): MemoryApi {
   return {
-    own: (caller) => memories.memories(userOf(caller), MAX_MEMORIES + MAX_UNVERIFIED_MEMORIES),
+    own: (caller, words) =>
+      words === undefined
+        ? memories.memories(userOf(caller), MAX_MEMORIES + MAX_UNVERIFIED_MEMORIES)
+        : memories.searchMemory(userOf(caller), words, MAX_FOUND_MEMORIES),
     deleteMemory: async (caller, id) => (await memories.deleteMemories(userOf(caller), id)) > 0,
   };
 }

@@ -8,6 +8,7 @@ import type { InboundMessage, SessionKey } from '../../../src/protocol/message.t
 import type { PlanRecord } from '../../../src/protocol/agent/plan-store.ts';
 import type { ChatChunk } from '../../../src/protocol/agent/provider.ts';
 import type { Receipt, ReceiveOptions } from '../../../src/protocol/receive.ts';
+import { createServeMcp } from '../../../src/mcp/index.ts';
 import type { MessageRecord, SessionRecord } from '../../../src/protocol/store/records.ts';
 import type { ListedSession, TurnStatus } from '../../../src/protocol/sessions/session-list.ts';
 import { echoCompletion, fakeEmbed } from '../model/echo-completion.ts';
@@ -84,6 +85,8 @@ export class FakeGateway implements GatewayApi {
   removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;
   answer: GatewayApi['answer'] = async (): Promise<Decided> => ({ kind: 'unknown' });
   decide: GatewayApi['decide'] = async (): Promise<Decided> => ({ kind: 'unknown' });
+  askPerson: GatewayApi['askPerson'] = async (_caller, _message, _asked, send) => await send(undefined);
+  readonly serveMcp = createServeMcp('1');
   readonly commands = COMMANDS;
   readonly commandsFor = commandsFor;
   script: Script = (turn) => {
