@@ -117,7 +117,7 @@ class Foundations {
 }
 
 /** All modules, in the order of their dependencies. What a function reads when it is called may stand below it. */
-class Modules extends Foundations {
+export class Modules extends Foundations {
   /** The settings as they are now. */
   readonly now = (): Config => this.settings.current();
   /** As they were at the start. */
@@ -545,7 +545,8 @@ class Modules extends Foundations {
 }
 
 /** Opens the profiles under the settings as they are, and again whenever those change. Throws `ConfigError`. */
-async function openProfiles({ settings, profiles, ownTools, options, servers }: Modules): Promise<void> {
+export async function openProfiles(modules: Modules): Promise<void> {
+  const { settings, profiles, ownTools, options, servers } = modules;
   const rules = ({ mcpServers, search, persona, tools: { enabled, exec } }: Config) => {
     const { enabledTools, canWork, ...names } = tools.profileTools({
       named: enabled,
@@ -570,9 +571,8 @@ async function openProfiles({ settings, profiles, ownTools, options, servers }: 
 /** Gives the lanes their handlers, starts the modules in their order, and then what tells others about this gateway. */
 async function startModules(modules: Modules): Promise<Gateway> {
   const { settings, store, options, channels, health, backups, lifecycle, home, memory, log } = modules;
-  const { bus: lanes, meters, leader, webhooks, speech } = modules;
-  const { concurrency } = modules.config.turns;
-  lanes.register({ class: 'in', handler: modules.agent.turns, concurrency });
+  const { bus: lanes, meters, leader, webhooks, speech, config } = modules;
+  lanes.register({ class: 'in', handler: modules.agent.turns, concurrency: config.turns.concurrency });
   const out = meters.deliveries(modules.delivery.out);
   lanes.register({ class: 'out', handler: out, concurrency: OUT_CONCURRENCY });
   lanes.register({ class: 'agent', handler: modules.agent.subagents, concurrency: AGENT_CONCURRENCY });

@@ -35,6 +35,7 @@ import { messageRoutes } from './routes/messages.ts';
 import { personRoutes } from './routes/person.ts';
 import { pushRoutes } from './routes/push.ts';
 import { planRoutes } from './routes/plans.ts';
+import { replayRoutes } from './routes/replays.ts';
 import { scheduleRoutes } from './routes/schedules.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { authorizeByCookie, authorizeByTicket, signInRoutes } from './routes/sign-in.ts';
@@ -63,6 +64,7 @@ export const API: readonly Route[] = [
   ...eventRoutes,
   ...fileRoutes,
   ...conversationRoutes,
+  ...replayRoutes,
   ...surfaceRoutes,
   ...planRoutes,
   ...approvalRoutes,

@@ -54,7 +54,7 @@ export type HttpContext = Context<HttpEnv>;
 
 /** Where a route is, and what a token must be allowed to do; without a scope no token is needed. */
 interface RouteAddress {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As Hono reads it: `/v1/plans/:id`, `*` for a rest with slashes. */
   path: string;
   scope?: Scope;

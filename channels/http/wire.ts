@@ -21,7 +21,8 @@ import type { TurnExplanation } from '../../src/protocol/store/traces.ts';
 import type { ApprovalRecord, ApprovalRule } from '../../src/protocol/agent/approvals.ts';
 
 const sessionKey = z.templateLiteral([z.string(), ':', z.string()]);
-const moment = z.string().describe('ISO 8601');
+/** A moment as clients read it. */
+export const moment = z.string().describe('ISO 8601');
 
 const sessionFields = {
   key: sessionKey,

@@ -2614,6 +2614,188 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'POST /v1/turns/{id}/replay': {
+    path: {
+      id: string;
+    };
+    body: {
+      model?: string;
+      profileId?: string;
+    };
+    answer: {
+      turnId: string;
+      session: string;
+      question: string;
+      original: {
+        model: string;
+        profileId: string;
+        answer: string;
+        reason: string;
+        error?: string;
+        calls: {
+          name: string;
+          args: {
+            [k: string]: unknown;
+          };
+          result?: string;
+          isError?: boolean;
+        }[];
+        iterations: number;
+        promptTokens: number;
+        completionTokens: number;
+        estimated: boolean;
+        modelMs: number;
+        ms: number;
+        cost?: {
+          amount: number;
+          currency: string;
+        };
+      };
+      replay: {
+        model: string;
+        profileId: string;
+        answer: string;
+        reason: string;
+        error?: string;
+        calls: {
+          name: string;
+          args: {
+            [k: string]: unknown;
+          };
+          result?: string;
+          isError?: boolean;
+        }[];
+        iterations: number;
+        promptTokens: number;
+        completionTokens: number;
+        estimated: boolean;
+        modelMs: number;
+        ms: number;
+        cost?: {
+          amount: number;
+          currency: string;
+        };
+      };
+      missing: string[];
+    };
+  };
+  'PUT /v1/turns/{id}/mark': {
+    path: {
+      id: string;
+    };
+    body: {
+      set?: string;
+      checks?: (
+        | {
+            type: 'contains';
+            text: string;
+          }
+        | {
+            type: 'not-contains';
+            text: string;
+          }
+        | {
+            type: 'regex';
+            pattern: string;
+          }
+        | {
+            type: 'schema';
+            schema: {
+              [k: string]: unknown;
+            };
+          }
+        | {
+            type: 'judge';
+            question: string;
+          }
+      )[];
+    };
+    answer: {
+      set: string;
+      turnId: string;
+      session: string;
+      question: string;
+      checks: (
+        | {
+            type: 'contains';
+            text: string;
+          }
+        | {
+            type: 'not-contains';
+            text: string;
+          }
+        | {
+            type: 'regex';
+            pattern: string;
+          }
+        | {
+            type: 'schema';
+            schema: {
+              [k: string]: unknown;
+            };
+          }
+        | {
+            type: 'judge';
+            question: string;
+          }
+      )[];
+      /**
+       * ISO 8601
+       */
+      markedAt: string;
+    };
+  };
+  'DELETE /v1/turns/{id}/mark': {
+    path: {
+      id: string;
+    };
+    query?: {
+      set?: string;
+    };
+    answer: {
+      turnId: string;
+      set: string;
+      deleted: boolean;
+    };
+  };
+  'GET /v1/marks': {
+    answer: {
+      marks: {
+        set: string;
+        turnId: string;
+        session: string;
+        question: string;
+        checks: (
+          | {
+              type: 'contains';
+              text: string;
+            }
+          | {
+              type: 'not-contains';
+              text: string;
+            }
+          | {
+              type: 'regex';
+              pattern: string;
+            }
+          | {
+              type: 'schema';
+              schema: {
+                [k: string]: unknown;
+              };
+            }
+          | {
+              type: 'judge';
+              question: string;
+            }
+        )[];
+        /**
+         * ISO 8601
+         */
+        markedAt: string;
+      }[];
+    };
+  };
   'POST /v1/sessions/{key}/links': {
     path: {
       key: string;

@@ -25,6 +25,8 @@ import { createTurnHandler } from './turn/turn-handler.ts';
 import { createBootstrapFiles, noBootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { OmissionNotices, SmallWindowNotices } from './model/notices.ts';
 import { createPreparation } from './prompt/prepared-profile.ts';
+import { createReplays } from './replay/replay.ts';
+import { ToolLists } from './replay/tool-lists.ts';
 import { createEnvironmentNote } from './prompt/environment-note.ts';
 import { refuseUnsupported } from './model/caller-options.ts';
 import { estimateTokens } from '../lib/text.ts';
@@ -33,6 +35,7 @@ import { completeStateless } from './model/stateless-completion.ts';
 import { classifyFor, type StepCommand } from './plans/edits.ts';
 import type { CheckArgs } from '../protocol/agent/approvals.ts';
 import type { ToolRisk } from '../protocol/agent/risk.ts';
+import type { Replays } from '../protocol/agent/replays.ts';
 import { NOT_FOR_SUBAGENTS } from '../protocol/agent/subagents.ts';
 import type { Tool } from '../protocol/agent/tool.ts';
 
@@ -52,6 +55,8 @@ export interface Agent {
   subagents: LaneHandler;
   /** A completion without a session. It ends when the caller stops reading or `signal` aborts. Throws `GatewayError`. */
   complete(caller: Caller, request: StatelessRequest, signal: AbortSignal): AsyncIterable<ChatChunk>;
+  /** Turns again on other models, and judges of their answers. */
+  replays: Replays;
   /** Vectors of texts, for a caller whose usage is stored. Throws `ProviderError`, `GatewayError('unknown_model')`, `StoreError`. */
   embed: GatewayApi['embed'];
   /**
@@ -109,6 +114,7 @@ export function createAgent(deps: AgentDeps): Agent {
     turns: createTurnHandler({ planned, unplanned }, { compressor, afterTurn }),
     subagents: createSubagentHandler(planned),
     complete: (caller, request, signal) => completeStateless(pure(), caller, request, signal),
+    replays: createReplays(planned),
     embed: createEmbed(shared),
     async checkOptions({ session, choice, options }, signal) {
       const model = await modelNameOf(session, choice, signal);
@@ -166,6 +172,7 @@ function sharedBy(deps: AgentDeps): AgentShared {
       fallbacks: deps.models.fallbacks,
       smallWindow: new SmallWindowNotices(),
       omissionNotices: new OmissionNotices(),
+      toolLists: new ToolLists(),
     },
     prompts: {
       bootstrapPrompt:

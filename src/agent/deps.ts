@@ -23,6 +23,7 @@ import type { PlanStore } from '../protocol/agent/plan-store.ts';
 import type { Profile } from '../protocol/agent/profile.ts';
 import type { ChatProvider, LLMProvider } from '../protocol/agent/provider.ts';
 import type { SessionFiles, Tool } from '../protocol/agent/tool.ts';
+import type { ReplayStore } from '../protocol/agent/replays.ts';
 import type { Settings } from '../protocol/settings.ts';
 import type { KeyedLock } from '../lib/async/keyed-lock.ts';
 import type { ModelWindows, TokenScale } from './prompt/context-window.ts';
@@ -33,6 +34,7 @@ import type { FallbackModels } from './model/fallback-models.ts';
 import type { Models } from './model/models.ts';
 import type { OmissionNotices, SmallWindowNotices } from './model/notices.ts';
 import type { PreparedProfile } from './prompt/prepared-profile.ts';
+import type { ToolLists } from './replay/tool-lists.ts';
 import type { PersonLanguages } from '../protocol/texts/languages.ts';
 
 /** Receives the events of a turn, in order. Never throws, never waits. */
@@ -117,6 +119,7 @@ export interface AgentStores {
   contexts: ContextStore;
   todos: TodoStore;
   contacts: Pick<ContactStore, 'contact'>;
+  replays: Pick<ReplayStore, 'keepTools'>;
 }
 
 /** Files: those of messages and sessions, and those that models see. */
@@ -185,6 +188,7 @@ export interface ModelState {
   fallbacks: FallbackModels;
   smallWindow: SmallWindowNotices;
   omissionNotices: OmissionNotices;
+  toolLists: ToolLists;
 }
 
 /** What prompts are made of. */

@@ -175,6 +175,43 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'show what happened in a turn, or why a message got no answer (ID: turn, session or chat; default: the last turn)',
     options: [['--prompt', 'also what was sent to the model']],
   },
+  {
+    usage: 'replay TURN',
+    does: 'run a turn again on another model, next to what it was; tools are answered from its journal, and nothing runs',
+    options: [
+      ['--model MODEL', 'the model'],
+      ['--profile PROFILE', 'with the prompt and the tools of a profile as they are now'],
+      ['--json', 'print JSON, for programs'],
+    ],
+  },
+  { usage: 'eval', does: 'list the turns that are marked for evaluations, by set' },
+  { usage: 'eval show SET', does: 'list those of a set' },
+  {
+    usage: 'eval mark TURN',
+    does: 'mark a turn',
+    options: [
+      ['--set SET', 'the set that it joins (default: default)'],
+      [
+        '--check CHECK',
+        'what its answers must be like: contains=TEXT, not-contains=TEXT, regex=PATTERN, schema=FILE or judge=QUESTION; several are allowed',
+      ],
+    ],
+  },
+  { usage: 'eval unmark TURN', does: 'take the mark of a turn back' },
+  {
+    usage: 'eval SET',
+    does: 'replay each marked turn on each model and check the answers; exits with 1 if one fails',
+    options: [
+      ['--models A,B', 'the models'],
+      ['--profile PROFILE', 'with the prompt and the tools of a profile as they are now'],
+      ['--check CHECK', 'what all answers must be like'],
+      ['--judge MODEL', "the model that answers judge=QUESTION (default: the gateway's)"],
+      ['--json FILE', 'also write the report as JSON'],
+      ['--junit FILE', 'also write it as JUnit XML, for CI'],
+      ['--concurrency N', 'replays at a time (default 2)'],
+      ['--fresh', 'begin again instead of going on after an interruption'],
+    ],
+  },
   { usage: 'dead-letters', does: 'list messages that failed for good, with their errors (kept for a week)' },
   { usage: 'dead-letters show ID', does: 'show a message in full, with its text and error' },
   {

@@ -218,6 +218,14 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
         createTraces(store.traces, () => prices),
         rest,
       ),
+  async replay(rest) {
+    const { onTerminal, replayCommand } = await import('./replay.ts');
+    return onTerminal(replayCommand(rest), commandLog, endedBySignals);
+  },
+  async eval(rest) {
+    const { evalCommand, onTerminal } = await import('./replay.ts');
+    return onTerminal(evalCommand(rest), commandLog, endedBySignals);
+  },
   async status(rest) {
     const { statusCommand } = await import('./status.ts');
     const run = statusCommand(rest);

@@ -12,6 +12,7 @@ import type { Log } from '../protocol/log.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { Address, InboundMessage, NoteMembership } from '../protocol/message.ts';
 import type { WhoAnswers } from '../protocol/agent/provider.ts';
+import type { ReplayStore } from '../protocol/agent/replays.ts';
 import type { UsageStore } from '../protocol/agent/usage.ts';
 import type { WebhookState } from '../protocol/operator/webhooks.ts';
 import type { GroupChatStore, NoteDeleted, QuestionStore } from '../protocol/store/group-chats.ts';
@@ -55,6 +56,7 @@ export interface IntakeStore {
   contexts: ContextStore;
   journals: WorkStore;
   usage: UsageStore;
+  replays: ReplayStore;
 }
 
 /** The models as people choose and see them. */

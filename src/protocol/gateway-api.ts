@@ -33,6 +33,7 @@ import type {
   Usage,
 } from './agent/provider.ts';
 import type { NoteDeleted } from './store/group-chats.ts';
+import type { ReplayApi } from './agent/replays.ts';
 import type { SettingsReport } from './settings.ts';
 import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { ExecutionMode, Plan, StepEdit } from './agent/plan.ts';
@@ -206,6 +207,7 @@ export interface GatewayApi {
   turn(turnId: string): Promise<TurnStatus | undefined>;
   /** What happened to a turn of a session that the caller may see; the text of errors is for admins. */
   trace(caller: Caller, turnId: string, say?: Say): Promise<TurnExplanation | undefined>;
+  replays: ReplayApi;
   /** Counts a message that a channel does not pass on. */
   noteRefusal: NoteRefusal;
   /**

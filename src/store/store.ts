@@ -36,6 +36,7 @@ import { createWaiting } from './lanes/waiting.ts';
 import { createPlans, createScratchpad, createTodos } from './statements/plans.ts';
 import { createRetentionStore } from './turns/delete-session.ts';
 import { createRecords } from './statements/records.ts';
+import { createReplayStore } from './turns/replays.ts';
 import { createPeople } from './statements/people.ts';
 import { createSignIns } from './statements/sign-ins.ts';
 import { createStoredResponses } from './statements/stored-responses.ts';
@@ -171,6 +172,7 @@ function turnStores(
     posts: createPosts(database, newSessions),
     approvals: createApprovalStore(database),
     traces: createTraceStore(database),
+    replays: createReplayStore(database),
     journals: createJournals(database),
     responses: createStoredResponses(database),
   };

@@ -88,6 +88,10 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     /^npx parley dead-letters (show|drop) /,
     'test/ops/dead-letters.test.ts shows and drops one that there is',
   ],
+  [
+    /^npx parley (replay|eval) /,
+    'test/flows/operating/evals.test.ts runs every line of docs/evals.md, with turns and models that there are',
+  ],
   [/^npx parley start --workers /, 'test/flows/operating/workers.test.ts starts two'],
   [
     /^npx parley (sessions|export|schedule)/,

@@ -1,6 +1,12 @@
 import { titleOf } from '../../protocol/sessions/marked-text.ts';
 import type { Turn } from '../turn/turn-state.ts';
 
+/** What the note says of a turn. */
+type NotedTurn = Pick<
+  Turn,
+  'parentTurnId' | 'address' | 'onBehalfOf' | 'surfaces' | 'place' | 'userId' | 'userName' | 'isOwner'
+>;
+
 /** What the gateway knows besides the turn. */
 export interface EnvironmentNoteDeps {
   /** Epoch milliseconds. */
@@ -13,7 +19,7 @@ export interface EnvironmentNoteDeps {
 export function createEnvironmentNote(
   { epochNow, channelLabel }: EnvironmentNoteDeps,
   timeZone: string,
-): (turn: Turn) => string {
+): (turn: NotedTurn) => string {
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone });
   let [minute, time] = [Number.NaN, ''];
   return (turn) => {
@@ -32,7 +38,7 @@ export function createEnvironmentNote(
 }
 
 /** Someone has written to an owner, who is not there to answer. */
-function inOwnersName({ userName }: Turn, where: string): string {
+function inOwnersName({ userName }: Pick<Turn, 'userName'>, where: string): string {
   const writer = userName === undefined ? 'someone' : JSON.stringify(titleOf(userName));
   return (
     `This is a private chat${where} of an owner of this bot with ${writer}, who has no rights here. Your answer is sent in the owner's name, ` +
@@ -41,7 +47,7 @@ function inOwnersName({ userName }: Turn, where: string): string {
 }
 
 /** The other chats that read the answer. */
-function alsoRead({ surfaces, place }: Turn, labelOf: EnvironmentNoteDeps['channelLabel']): string {
+function alsoRead({ surfaces, place }: NotedTurn, labelOf: EnvironmentNoteDeps['channelLabel']): string {
   const where = surfaces.map((surface) => {
     const channel = surface.address.slice(0, surface.address.indexOf(':'));
     return `${labelOf(channel) ?? channel} (${surface.place} chat, address ${surface.address})`;
@@ -51,7 +57,7 @@ function alsoRead({ surfaces, place }: Turn, labelOf: EnvironmentNoteDeps['chann
 }
 
 /** Names are written by strangers: they are in quotes, without anything that could look like more than a name. */
-function withWhom({ userId, userName, isOwner }: Turn): string {
+function withWhom({ userId, userName, isOwner }: NotedTurn): string {
   // A schedule or a report wrote the message.
   if (userId === 'system') return '';
   const role = isOwner === true ? 'an owner of this bot' : 'a user of this bot';

@@ -2,9 +2,8 @@
 import { estimateTokens } from '../../lib/text.ts';
 import { readTodos, type Todo, todoText } from '../../protocol/store/notes.ts';
 import { typedText } from './marks.ts';
-import { PLAN_TOOL } from '../../protocol/agent/profile.ts';
 import type { TurnRows } from '../turn/turn-rows.ts';
-import type { Turn } from '../turn/turn-state.ts';
+import { PLAN_TOOL, type Profile } from '../../protocol/agent/profile.ts';
 
 /** The tool whose results contain the list. */
 export const TODO_TOOL = 'todo';
@@ -19,6 +18,14 @@ interface TodoSnapshot {
   failed: string[];
 }
 
+/** What notes are made for: a turn, or its replay. */
+interface Noted {
+  profile: Profile;
+  rows: TurnRows;
+  /** Tells whether a tool is offered. */
+  prepared: { tools: { has(name: string): boolean } };
+}
+
 /** Open todos that a reminder names. */
 const MAX_NAMED = 5;
 
@@ -29,7 +36,7 @@ const MAX_NAMED = 5;
  * not read it again; on the wire they stand between marks at the end of its last message (`src/providers/shape.ts`).
  */
 export function notesFor(
-  turn: Turn,
+  turn: Noted,
   n: number,
   environmentNote: string,
 ): { content: string; tokens: number } {
@@ -46,7 +53,7 @@ export function notesFor(
 }
 
 /** The number of iterations that are left (N-32). */
-function budgetNote({ profile }: Turn, n: number): string | undefined {
+function budgetNote({ profile }: Noted, n: number): string | undefined {
   if (!profile.iterationBudgetEnabled) return undefined;
   const max = profile.maxIterations;
   return `Iterations left in this turn, this one included: ${max - n + 1} of ${max}.`;
@@ -56,7 +63,7 @@ function budgetNote({ profile }: Turn, n: number): string | undefined {
  * After a plan was made, or was asked for. It is the model's own text: without this note some models would continue writing
  * it instead of acting.
  */
-function planNote({ rows, prepared }: Turn, n: number): string | undefined {
+function planNote({ rows, prepared }: Noted, n: number): string | undefined {
   const [first, ...rest] = planCalls(rows);
   const list = prepared.tools.has(TODO_TOOL) ? ' Keep the todo list up to date as you go.' : '';
   if (n === (first?.iteration ?? 0) + 1) {
@@ -69,7 +76,7 @@ function planNote({ rows, prepared }: Turn, n: number): string | undefined {
 }
 
 /** The goal, every `goalAnchoringInterval` iterations (N-34, N-35). The user's text is quoted, so that it is not taken for an instruction of the system. */
-function goalNote({ profile, rows }: Turn, n: number): string | undefined {
+function goalNote({ profile, rows }: Noted, n: number): string | undefined {
   if (!profile.goalAnchoringEnabled || n % profile.goalAnchoringInterval !== 0) return undefined;
   const { entry } = rows.user;
   // Text of others is not repeated in a note of the system, not even in quotes.
@@ -85,7 +92,7 @@ function goalNote({ profile, rows }: Turn, n: number): string | undefined {
 }
 
 /** A warning after each `antiStallThreshold` iterations without progress in the todo list (N-36, N-37). */
-function stallNote({ profile, rows, prepared }: Turn, n: number): string | undefined {
+function stallNote({ profile, rows, prepared }: Noted, n: number): string | undefined {
   if (!profile.antiStallEnabled) return undefined;
   const idle = idleIterations(rows, n);
   if (idle === 0 || idle % profile.antiStallThreshold !== 0) return undefined;
@@ -99,7 +106,7 @@ function stallNote({ profile, rows, prepared }: Turn, n: number): string | undef
 }
 
 /** A request for a new plan when a todo failed in the previous iteration (N-39). */
-function replanNote({ profile, rows }: Turn, n: number): string | undefined {
+function replanNote({ profile, rows }: Noted, n: number): string | undefined {
   if (!profile.adaptiveReplanEnabled) return undefined;
   const failures = failedIn(rows, n - 1).slice(0, MAX_NAMED);
   if (failures.length === 0) return undefined;

@@ -27,8 +27,11 @@ const DESCRIPTION_CHARS = [MAX_SKILL_DESCRIPTION_CHARS, 600, 350, 200, 100, 50];
 /** The heading of the memories (N-69). */
 export const MEMORY_HEADING = '## What I remember about the user';
 
+/** The heading of the list of skills. */
+export const SKILLS_HEADING = '## Skills';
+
 const SKILLS_INTRODUCTION =
-  '## Skills\n\nInstructions for certain tasks. Before you do one of them, read its file with read_file. ' +
+  `${SKILLS_HEADING}\n\nInstructions for certain tasks. Before you do one of them, read its file with read_file. ` +
   'Paths in it start at its own folder.';
 
 /** The parts of the prompt that are not the conversation, loaded once per turn. */

@@ -64,7 +64,7 @@ export function callableTools(
 }
 
 /** The call of a tool that the model made through `use_tool`; any other call is returned unchanged. */
-export function directCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): ToolCall {
+export function directCall(call: ToolCall, tools: { has(name: string): boolean }): ToolCall {
   const { name, arguments: argument, ...flat } = call.args;
   const isThrough = call.name === USE_TOOL && !tools.has(USE_TOOL) && call.malformed === undefined;
   if (!isThrough || typeof name !== 'string' || !tools.has(name)) return call;

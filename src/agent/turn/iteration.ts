@@ -3,10 +3,11 @@ import { toGatewayError } from '../../protocol/errors.ts';
 import type { ChatRequest, LLMResponse, ModelCapabilities } from '../../protocol/agent/provider.ts';
 import type { Omission } from '../../protocol/agent/omissions.ts';
 import type { PromptParts } from '../../protocol/store/traces.ts';
-import { type Answer, type Group, mergeGroups, toGroups } from '../prompt/history.ts';
+import type { Answer } from '../prompt/history.ts';
 import { withModePrompt } from '../plans/step-prompt.ts';
 import { promptStart, type PromptStart } from '../prompt/system-prompt.ts';
-import { fitPrompt, type FittedPrompt } from '../prompt/context-window.ts';
+import type { FittedPrompt } from '../prompt/context-window.ts';
+import { fitTurn } from '../prompt/turn-prompt.ts';
 import { type AgentShared, type Emit, MAX_CALLS_RUN } from '../deps.ts';
 import { notesFor } from '../prompt/nudges.ts';
 import { callFields, callsOf, refuseUnsupported } from '../model/caller-options.ts';
@@ -20,8 +21,6 @@ import { callMsgId, type Turn } from './turn-state.ts';
 
 /** How much of an unknown reason for the end of an answer is logged. */
 const MAX_REASON_CHARS = 100;
-/** A plan up to this share of the budget is never dropped from the prompt. */
-const PLAN_SHARE = 0.25;
 
 /**
  * Requests the turn's n-th answer and stores it: in the journal (T2) when tool calls follow, else among the rows that T6
@@ -198,7 +197,8 @@ type Made = ModelBudget & { start: PromptStart; fitted: FittedPrompt };
 async function fittedPrompt(shared: AgentShared, turn: Turn, n: number, most: number): Promise<Made> {
   const make = (available: ModelBudget, toolLimit: number): Made => {
     const start = startOf(turn, available.can, toolLimit);
-    return { ...available, start, fitted: fit(shared, turn, n, available.budget, start) };
+    const note = notesFor(turn, n, shared.prompts.environmentNoteOf(turn));
+    return { ...available, start, fitted: fitTurn(turn, note, start, available.budget) };
   };
   try {
     return await makePrompt(shared, turn, { most }, (available) => make(available, available.toolLimit));
@@ -209,40 +209,9 @@ async function fittedPrompt(shared: AgentShared, turn: Turn, n: number, most: nu
   }
 }
 
-function fit(
-  shared: AgentShared,
-  turn: Turn,
-  n: number,
-  budget: number,
-  { system, tools }: PromptStart,
-): FittedPrompt {
-  return fitPrompt(
-    {
-      system,
-      history: turn.history,
-      ...ownGroups(turn, (budget - tools.tokens) * PLAN_SHARE),
-      note: notesFor(turn, n, shared.prompts.environmentNoteOf(turn)),
-    },
-    budget - tools.tokens,
-  );
-}
-
 /** The start of the prompt; in planner mode, where the model itself follows a plan, with the prompt of that mode (S-44). */
 function startOf(turn: Turn, can: ModelCapabilities, toolLimit: number): PromptStart {
   const start = promptStart(turn, can, toolLimit);
   const { plan } = turn;
   return plan?.mode === 'planner' ? { ...start, system: withModePrompt(start.system, plan.mode) } : start;
-}
-
-/** The turn's own groups. The plan stays with the message it was made for, unless it would leave too little room for the rest. */
-function ownGroups({ rows }: Turn, planBudget: number): { current: Group; steps: Group[] } {
-  const steps = toGroups(rows.steps, { thinking: true });
-  const [current, ...plan] = toGroups(rows.plan === undefined ? [rows.user] : [rows.user, rows.plan], {
-    thinking: false,
-  });
-  const small = mergeGroups(plan).tokens <= planBudget;
-  return {
-    current: mergeGroups(current === undefined ? [] : small ? [current, ...plan] : [current]),
-    steps: small ? steps : [...plan, ...steps],
-  };
 }

@@ -12,7 +12,7 @@ import {
   type TraceSpan,
 } from '../../protocol/store/traces.ts';
 import type { EventBody } from '../../protocol/event.ts';
-import type { ChatRequest } from '../../protocol/agent/provider.ts';
+import type { ChatRequest, ToolSchema } from '../../protocol/agent/provider.ts';
 import type { LaneHead } from '../../protocol/store/lanes.ts';
 import type { OpenedTurn } from '../../protocol/store/records.ts';
 import { clipEnd } from '../../lib/text.ts';
@@ -68,6 +68,11 @@ export class TraceNotes {
   /** Milliseconds since the attempt began. */
   get nowMs(): number {
     return Math.round((performance.now() - this.#begunAt) * 10) / 10;
+  }
+
+  /** The definitions that the newest request of the conversation offers. */
+  get offered(): readonly ToolSchema[] {
+    return this.#sent?.request.tools ?? [];
   }
 
   /** Notes that a model call begins now. */

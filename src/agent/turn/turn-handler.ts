@@ -90,7 +90,10 @@ async function handleTurn(
       counts = await output.settle();
     }
     const trace = turn.trace.end(result.silent ? 'silent' : result.reason, turn.profile.id, counts);
-    const step = await commit(shared, turn, result, trace, output.shownOn());
+    const [step] = await Promise.all([
+      commit(shared, turn, result, trace, output.shownOn()),
+      shared.modelState.toolLists.keep(shared, trace.prompt, turn.trace.offered),
+    ]);
     emitter.emit({ type: 'turn_ended', reason: result.reason });
     endTrace(shared, turn, trace, true);
     // Neither a title nor facts are made of a question to a person: no model takes part in it.

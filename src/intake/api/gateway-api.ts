@@ -14,6 +14,7 @@ import {
   type UsageGroupSum,
   type UsageStore,
 } from '../../protocol/agent/usage.ts';
+import type { Replays } from '../../protocol/agent/replays.ts';
 import type { Receive } from '../../protocol/receive.ts';
 import type { ScheduleApi, Schedules } from '../../protocol/schedules.ts';
 import {
@@ -33,6 +34,7 @@ import { createSurfaceApi } from '../surfaces/surface-api.ts';
 import { createConversationApi } from './conversation-api.ts';
 import { createQuestionApi, type QuestionParts } from './question-api.ts';
 import { createFileApi, type FileStorage } from './file-api.ts';
+import { createReplayApi } from './replay-api.ts';
 import { createSessionApi } from './session-api.ts';
 import { createTurnApi, type ExplainTurn } from './turn-api.ts';
 
@@ -44,6 +46,7 @@ const MAX_FOUND_MEMORIES = 20;
 export interface ApiAgent {
   complete: GatewayApi['complete'];
   embed: GatewayApi['embed'];
+  replays: Replays;
   describeModel(choice: { profileId?: string; model?: string }, signal: AbortSignal): Promise<DescribedModel>;
   /** Throws `FieldError` for an option that the model cannot honor. */
   checkOptions(
@@ -105,6 +108,7 @@ export function createGatewayApi(
     replay: (key, lastEventId) => events.replay(key, lastEventId),
     lastEventId: (key) => events.lastEventId(key),
     usage: createUsageApi(store.usage, prices, budgets),
+    replays: createReplayApi(context, agent.replays, prices, visible),
   } satisfies Partial<GatewayApi>;
 }
 

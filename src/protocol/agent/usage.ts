@@ -6,8 +6,8 @@ import type { Usage } from './provider.ts';
 /** Purpose of a call. */
 export type UsagePurpose = 'turn' | 'plan' | 'subagent' | 'stateless' | (typeof OWN_PURPOSES)[number];
 
-/** Purposes of calls that the gateway makes for itself: they are not answers. Speech and embeddings are noted under a budget only. */
-export const OWN_PURPOSES = ['compression', 'title', 'facts', 'speech', 'embedding'] as const;
+/** Purposes of calls that answer nobody: those that the gateway makes for itself, and replays. Speech and embeddings are noted under a budget only. */
+export const OWN_PURPOSES = ['compression', 'title', 'facts', 'replay', 'speech', 'embedding'] as const;
 
 /** Usage of one model. */
 export interface ModelUsage extends Usage {

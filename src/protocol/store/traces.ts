@@ -1,4 +1,5 @@
 /** What a turn did and when: recorded while it runs, stored at its end, read to explain a missing answer. */
+import { createHash } from 'node:crypto';
 import type { SessionKey } from '../message.ts';
 import type { Cost } from '../agent/usage.ts';
 import type { Omission } from '../agent/omissions.ts';
@@ -272,14 +273,17 @@ export interface TraceStore {
   noteRefusals(refusals: readonly Refusal[]): Promise<void>;
   /** The newest refusals in a chat or of a session, or anywhere; newest first. */
   refusals(id: string | undefined, limit: number): Promise<Refusal[]>;
-  /** Deletes attempts and refusals older than this, at most `limit` of each, and refusals beyond `MAX_REFUSALS`. */
+  /**
+   * Deletes attempts and refusals older than this, at most `limit` of each, and refusals beyond `MAX_REFUSALS`; also the
+   * definitions of tools that only such attempts refer to, and what abandoned evaluations had done.
+   */
   purgeTraces(olderThanMs: number, limit: number): Promise<number>;
 }
 
 /** Longest stored text of one message, in UTF-16 units; longer for the system prompt. */
 export const MAX_PROMPT_MESSAGE_CHARS = 1_500;
 
-export const MAX_PROMPT_SYSTEM_CHARS = 8_000;
+export const MAX_PROMPT_SYSTEM_CHARS = 32_000;
 
 /** Stored messages after the system prompt: the newest ones. */
 export const MAX_PROMPT_MESSAGES = 24;
@@ -294,6 +298,8 @@ export interface PromptMessage {
   tokens: number;
   /** Its text, with tool calls; for a long one the beginning and the end. */
   content: string;
+  /** It was longer. */
+  cut?: true;
 }
 
 /** What was sent to the model in the newest call of an attempt. */
@@ -305,6 +311,8 @@ export interface SentPrompt {
   /** Messages between the system prompt and the kept ones. */
   omitted: number;
   tools: { name: string; tokens: number }[];
+  /** Names the definitions of these tools among those that are kept (`ReplayStore.keepTools`); absent without tools. */
+  toolsKey?: string | undefined;
   /** The tokens that the prompt and its answer could take up; absent in traces of earlier versions. */
   contextWindow?: number | undefined;
 }
@@ -313,7 +321,7 @@ export interface SentPrompt {
 export type Redact = (text: string) => string;
 
 /** The tools by the list that offers them: it is the same for all turns of a profile. */
-const toolsByList = new WeakMap<readonly object[], SentPrompt['tools']>();
+const toolsByList = new WeakMap<readonly object[], Pick<SentPrompt, 'tools' | 'toolsKey'>>();
 
 /** The prompt within its limits; `redact` sees every text before it is cut. Never throws. */
 export function sentPrompt(
@@ -332,25 +340,30 @@ export function sentPrompt(
       ...newest.map((message) => promptMessage(message, MAX_PROMPT_MESSAGE_CHARS, redact)),
     ],
     omitted: others.length - newest.length,
-    tools: sentTools(tools),
+    ...sentTools(tools),
     contextWindow,
   };
 }
 
-function sentTools(list: NonNullable<ChatRequest['tools']>): SentPrompt['tools'] {
-  const knownTools = toolsByList.get(list);
-  if (knownTools !== undefined) return knownTools;
-  const tools = list.slice(0, MAX_PROMPT_TOOLS).map((tool) => ({
-    name: tool.name,
-    tokens: estimateTokens(JSON.stringify(tool)),
+function sentTools(list: NonNullable<ChatRequest['tools']>): Pick<SentPrompt, 'tools' | 'toolsKey'> {
+  const cached = toolsByList.get(list);
+  if (cached !== undefined) return cached;
+  const definitions = list.map((tool) => JSON.stringify(tool));
+  const tools = list.slice(0, MAX_PROMPT_TOOLS).map(({ name }, at) => ({
+    name,
+    tokens: estimateTokens(definitions[at] ?? ''),
   }));
-  toolsByList.set(list, tools);
-  return tools;
+  const toolsKey = createHash('sha256').update(definitions.join('\n')).digest('hex');
+  const result = list.length === 0 ? { tools } : { tools, toolsKey };
+  toolsByList.set(list, result);
+  return result;
 }
 
 function promptMessage(message: ChatMessage, chars: number, redact: Redact): PromptMessage {
   const text = textOf(message);
-  return { role: message.role, tokens: estimateTokens(text), content: clipMiddle(redact(text), chars) };
+  const content = redact(text);
+  const clipped = { role: message.role, tokens: estimateTokens(text), content: clipMiddle(content, chars) };
+  return content.length > chars ? { ...clipped, cut: true } : clipped;
 }
 
 /** What the model reads in a message: its text, calls with their arguments, and how many pictures. */

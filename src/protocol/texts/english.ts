@@ -8,6 +8,7 @@ import { failures, fileProblems, files, outcomes, providers, trace } from './eng
 import { pageChat, pageChats, pageErrors, pageFrame, pagePlans } from './english/page.ts';
 import { notifications, pageAsks, pageMarkdown } from './english/page-answers.ts';
 import { pageSettings, pageTurns } from './english/page-settings.ts';
+import { replays } from './english/replays.ts';
 import { settingNames } from './english/setting-names.ts';
 
 export const ENGLISH = {
@@ -34,6 +35,7 @@ export const ENGLISH = {
   ...pageSettings,
   ...plans,
   ...providers,
+  ...replays,
   ...settings,
   ...settingNames,
   ...surfaces,

@@ -200,7 +200,18 @@ export const usage = pgTable(
     tokenId: text('token_id'),
     /** What the calls were for. */
     purpose: text('purpose', {
-      enum: ['turn', 'plan', 'subagent', 'stateless', 'compression', 'title', 'facts', 'speech', 'embedding'],
+      enum: [
+        'turn',
+        'plan',
+        'subagent',
+        'stateless',
+        'compression',
+        'title',
+        'facts',
+        'replay',
+        'speech',
+        'embedding',
+      ],
     })
       .notNull()
       .default('turn'),

@@ -16,6 +16,7 @@ import {
 } from './drizzle.ts';
 import type { Plan } from '../../protocol/agent/plan.ts';
 import type { PlanRequest } from '../../protocol/agent/plan-store.ts';
+import type { EvalCheck, EvalItem, TurnRecord } from '../../protocol/agent/replays.ts';
 import type { Source } from '../../protocol/agent/risk.ts';
 
 /** One row per plan with the whole plan, replaced by the turn that changes it. `request` is what users asked of it. */
@@ -164,4 +165,37 @@ export const removedFolder = pgTable(
   'removed_folder',
   { folder: text('folder').primaryKey(), removedAt: moment('removed_at').notNull().defaultNow() },
   (t) => [index('removed_folder_age').on(t.removedAt)],
+);
+
+/** Turns that people have marked for evaluations, with a copy of all that a replay needs: it outlives traces and old messages. */
+export const evalCase = pgTable(
+  'eval_case',
+  {
+    /** The set that it belongs to. */
+    name: text('name').notNull(),
+    turnId: text('turn_id').notNull(),
+    session: text('session').notNull(),
+    record: jsonb('record').$type<TurnRecord>().notNull(),
+    checks: jsonb('checks').$type<EvalCheck[]>().notNull().default([]),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.name, t.turnId] }), index('eval_case_session').on(t.session)],
+);
+
+/** What an evaluation has done so far, until it is complete: after an interruption it goes on from there. */
+export const evalResult = pgTable(
+  'eval_result',
+  {
+    /** A digest of the set, the models, the profile and the checks. */
+    run: text('run').notNull(),
+    turnId: text('turn_id').notNull(),
+    model: text('model').notNull(),
+    result: jsonb('result').$type<EvalItem>().notNull(),
+    at: moment('at').notNull().defaultNow(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.run, t.turnId, t.model] }),
+    index('eval_result_turn').on(t.turnId),
+    index('eval_result_at').on(t.at),
+  ],
 );

@@ -1,6 +1,7 @@
 /** Small tables of what the nodes of a database share, have chosen, or report about themselves. */
 import { bigint, bytea, index, integer, jsonb, moment, pgTable, primaryKey, sql, text } from './drizzle.ts';
 import type { NodeStatus } from '../../protocol/operator/nodes.ts';
+import type { ToolSchema } from '../../protocol/agent/provider.ts';
 import type { McpServerStatus } from '../../protocol/agent/tool.ts';
 import type { TraceAttempt } from '../../protocol/store/traces.ts';
 
@@ -100,6 +101,17 @@ export const turnTrace = pgTable(
     at: moment('at').notNull().defaultNow(),
   },
   (t) => [index('turn_trace_at').on(t.at)],
+);
+
+/** Definitions of tools that prompts of traces refer to, each list once; `used_at` is at most a day late. */
+export const toolList = pgTable(
+  'tool_list',
+  {
+    key: text('key').primaryKey(),
+    tools: jsonb('tools').$type<ToolSchema[]>().notNull(),
+    usedAt: moment('used_at').notNull().defaultNow(),
+  },
+  (t) => [index('tool_list_used').on(t.usedAt)],
 );
 
 /** Counts of messages that did not become turns. */

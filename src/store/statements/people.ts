@@ -188,6 +188,10 @@ async function forgetTexts(sql: Sql, person: Person): Promise<void> {
     with ${found(sql, person)}
     delete from turn_trace using turn where turn.id = turn_trace.turn_id and turn.session in (select key from shared)`;
   await sql`
+    with ${found(sql, person)},
+    results as (delete from eval_result using turn where turn.id = turn_id and turn.session in (select key from shared))
+    delete from eval_case where session in (select key from shared)`;
+  await sql`
     with ${found(sql, person)}
     update message m set content = ${REMOVED_TEXT}, sender_name = null, attachments = null
     from written where m.session = written.session and m.seq = written.seq`;

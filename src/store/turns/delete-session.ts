@@ -54,6 +54,8 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
     or ref in (select t.id || '@' || s.address from turn t, surface s where t.session = ${key} and s.session = ${key})`;
   await sql`delete from approval where turn_id in (${turns})`;
   await sql`delete from turn_trace where turn_id in (${turns})`;
+  await sql`delete from eval_result where turn_id in (${turns} union select turn_id from eval_case where session = ${key})`;
+  await sql`delete from eval_case where session = ${key}`;
   await sql`
     delete from refusal where address = ${key} or address in (select key from address where session = ${key})`;
   await sql`delete from context where turn_id in (${turns}) or turn_id = ${summariesOf(key)}`;

@@ -128,7 +128,13 @@ async function purge(sql: Sql, olderThanMs: number, limit: number): Promise<numb
         select address, sender_id, code from (
           (select * from refusal where last_at < ${age} limit ${limit}) union
           (select * from refusal order by last_at desc offset ${MAX_REFUSALS} limit ${limit})) r)
-      returning code)
+      returning code),
+    tools as (
+      delete from tool_list where key in (
+        select key from tool_list where used_at < ${age} - interval '2 days' order by used_at limit ${limit})),
+    evals as (
+      delete from eval_result where (run, turn_id, model) in (
+        select run, turn_id, model from eval_result where at < ${age} order by at limit ${limit}))
     select ((select count(*) from gone) + (select count(*) from old))::int as purged`;
   return row?.purged ?? 0;
 }

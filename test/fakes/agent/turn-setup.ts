@@ -44,6 +44,7 @@ export interface TurnScenarioOptions {
     | 'todos'
     | 'budgets'
     | 'usage'
+    | 'replays'
   >;
   provider: AgentDeps['provider'];
   tools?: ReturnType<AgentDeps['tools']>;

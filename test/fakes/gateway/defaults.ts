@@ -33,8 +33,14 @@ const ANSWERING = {
 /** A gateway without plans, and without sessions that anyone may act on. */
 export const EMPTY: Pick<
   GatewayApi,
-  'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories' | 'push'
+  'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories' | 'push' | 'replays'
 > = {
+  replays: {
+    replay: async () => undefined,
+    mark: async () => undefined,
+    unmark: async () => false,
+    marks: async () => [],
+  },
   push: {
     publicKey: async () => 'BA',
     browsers: async () => [],

@@ -59,6 +59,7 @@ export class FakeGateway implements GatewayApi {
   plans: GatewayApi['plans'] = EMPTY.plans;
   conversations: GatewayApi['conversations'] = { ...EMPTY.conversations };
   readonly surfaces = EMPTY.surfaces;
+  replays: GatewayApi['replays'] = EMPTY.replays;
   audio: GatewayApi['audio'] = speechBy({});
   memories: GatewayApi['memories'] = EMPTY.memories;
   push: GatewayApi['push'] = EMPTY.push;
