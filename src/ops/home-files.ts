@@ -3,7 +3,7 @@
  * everything is valid.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type BackupRecord, BACKUPS_FOLDER, SESSIONS_FOLDER } from '../protocol/operator/backup.ts';
 import { errorCode, GatewayError, unless } from '../protocol/errors.ts';
@@ -135,10 +135,10 @@ export async function createStaging(home: string): Promise<Staging> {
       const files = await filesIn(sealed, home);
       // Their sessions are gone.
       if (replace) await emptyFolder(path.join(home, SESSIONS_FOLDER));
-      for (const { from, to, isKept } of files) {
+      for (const { file, from, to, isKept } of files) {
         if (isKept) continue;
         await mkdir(path.dirname(to), { recursive: true, mode: 0o700 });
-        await rename(from, to);
+        await move({ from, to, file });
       }
       await rm(sealed, { recursive: true, force: true });
       return files.filter(({ isKept }) => isKept).map(({ file }) => file);
@@ -149,6 +149,24 @@ export async function createStaging(home: string): Promise<Staging> {
         .then(() => rm(folder, { recursive: true, force: true }))
         .catch(() => undefined),
   };
+}
+
+/**
+ * A folder of the home may be on another disk: there the file is copied next to its place first, so that it appears whole or not at all.
+ * The name is the same each time: when the process dies before the copy has its own, the repeated restore takes it over.
+ */
+async function move({ from, to, file }: Pick<ArrivedFile, 'from' | 'to' | 'file'>): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (errorCode(error) !== 'EXDEV') throw error;
+    const name = createHash('sha256').update(file).digest('hex').slice(0, 16);
+    const copy = path.join(path.dirname(to), `${ARRIVING}-${name}`);
+    await rm(copy, { force: true });
+    // Written through no link that a program has put there since.
+    await copyFile(from, copy, constants.COPYFILE_EXCL);
+    await rename(copy, to);
+  }
 }
 
 async function filesIn(folder: string, home: string): Promise<ArrivedFile[]> {

@@ -1,5 +1,6 @@
 /** The files of a home on their way into and out of a backup. */
 import { execFileSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
 import {
   chmod,
   chown,
@@ -16,10 +17,15 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkRestore, createStaging, homeFiles } from '../../src/ops/home-files.ts';
+import { checkRestore, createStaging, homeFiles, type Staging } from '../../src/ops/home-files.ts';
 
 /** The folder of a session, in which its programs do what they like. */
 const SESSION = 'workspace/sessions/a';
+
+/** Places that are on another disk than the home, as far as this machine has any. */
+const OTHER_DISKS = ['/dev/shm', '/var/tmp'].filter(
+  (place) => existsSync(place) && statSync(place).dev !== statSync(tmpdir()).dev,
+);
 
 let home = '';
 beforeEach(async () => {
@@ -186,19 +192,54 @@ describe('what arrives for a home', () => {
     await rm(outside, { recursive: true });
   });
 
-  it('arrives where the operator has moved the sessions to', async () => {
-    const disk = await mkdtemp(path.join(tmpdir(), 'parley-disk-'));
-    await mkdir(path.join(disk, 'old'));
-    await mkdir(path.join(home, 'workspace'));
-    await symlink(disk, path.join(home, 'workspace/sessions'));
-    const staging = await createStaging(home);
-    await staging.begin(`${SESSION}/dir/file`, 0o600);
-    await staging.refuseOverwriting();
-    await staging.seal();
-    await staging.settle({ replace: true });
-    expect(await readdir(disk)).toEqual(['a']);
-    await rm(disk, { recursive: true });
-  });
+  it.each([tmpdir(), ...OTHER_DISKS])(
+    'arrives where the operator has moved the sessions to, in %s',
+    async (place) => {
+      const disk = await mkdtemp(path.join(place, 'parley-disk-'));
+      await mkdir(path.join(disk, 'old'));
+      await mkdir(path.join(home, 'workspace'));
+      await symlink(disk, path.join(home, 'workspace/sessions'));
+      const staging = await createStaging(home);
+      await staging.begin(`${SESSION}/dir/file`, 0o700);
+      await staging.append(Buffer.from('text'));
+      await staging.refuseOverwriting();
+      await staging.seal();
+      await staging.settle({ replace: true });
+      expect(await readdir(disk, { recursive: true })).toEqual(['a', 'a/dir', 'a/dir/file']);
+      expect(await readFile(path.join(disk, 'a/dir/file'), 'utf8')).toBe('text');
+      expect((await stat(path.join(disk, 'a/dir/file'))).mode & 0o777).toBe(0o700);
+      expect(await readdir(home)).toEqual(['workspace']);
+      await rm(disk, { recursive: true });
+    },
+  );
+
+  it.each(OTHER_DISKS)(
+    'is completed by the same restore when it ended half way to another disk, in %s',
+    async (place) => {
+      const disk = await mkdtemp(path.join(place, 'parley-disk-'));
+      await symlink(disk, path.join(home, 'notes'));
+      const arrive = async (): Promise<Staging> => {
+        const staging = await createStaging(home);
+        for (const file of ['notes/a', 'notes/b', 'notes/c']) {
+          await staging.begin(file, 0o600);
+          await staging.append(Buffer.from(file));
+        }
+        await staging.seal();
+        return staging;
+      };
+      // A folder in the place of the second file: its copy cannot take its name, as if the process had been killed there.
+      await mkdir(path.join(disk, 'b/in'), { recursive: true });
+      await expect((await arrive()).settle({ replace: true })).rejects.toThrow(/rename/);
+      expect((await readdir(disk)).join(' ')).toMatch(/\.restoring-[0-9a-f]{16}( |$)/);
+      await expect(checkRestore(home)).rejects.toMatchObject({ code: 'half_restored' });
+      await rm(path.join(disk, 'b'), { recursive: true });
+      await (await arrive()).settle({ replace: true });
+      await checkRestore(home);
+      expect((await readdir(disk)).toSorted()).toEqual(['a', 'b', 'c']);
+      expect(await readFile(path.join(disk, 'b'), 'utf8')).toBe('notes/b');
+      await rm(disk, { recursive: true });
+    },
+  );
 
   it('replaces all session files when asked to replace', async () => {
     await put('workspace/sessions/old/a', 'old');
