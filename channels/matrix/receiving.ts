@@ -1,5 +1,5 @@
 /** Receiving from `start` to `stop`: one sync after another, each finished once everything in it is committed. */
-import { isRetryable, toGatewayError } from '../../src/protocol/errors.ts';
+import { type GatewayError, isRetryable, toGatewayError } from '../../src/protocol/errors.ts';
 import type { ChannelHealth } from '../../src/protocol/gateway-api.ts';
 import type { EarlierMessage } from '../../src/protocol/channel.ts';
 import type { InboundMessage } from '../../src/protocol/message.ts';
@@ -31,6 +31,8 @@ import { Unread } from './unread.ts';
 /** Rooms of one sync whose events are committed in parallel; within a room they follow one another. */
 export const ROOMS_AT_ONCE = 16;
 const BACKOFF_CAP_MS = 30_000;
+/** Failed syncs are one warning in this time, in milliseconds; those in between are debug lines. */
+export const WARNED_EVERY_MS = 60_000;
 /** Failed syncs in a row before a refused position is dropped: a single refusal may be the homeserver's mistake. */
 export const MAX_REFUSALS = 5;
 /** How long `stop` waits at most for commits in progress, in milliseconds. */
@@ -48,6 +50,7 @@ export class Receiving {
   #since: string | undefined;
   #isUp = false;
   #failures = 0;
+  #warnedAt = -Infinity;
   /** The last answer was too long to read. */
   #isShort = false;
   #done: Promise<void> = Promise.resolve();
@@ -101,7 +104,7 @@ export class Receiving {
   /** Never throws. */
   async #syncOnce(): Promise<void> {
     const { signal } = this.#stop;
-    const { client, encryption, log, timing } = this.#parts;
+    const { client, encryption, timing } = this.#parts;
     try {
       // The first sync, and the first after a failure, is answered at once: health must not wait for a message.
       const length = { waitMs: this.#isUp ? timing.longPollMs : 0, isShort: this.#isShort };
@@ -121,13 +124,21 @@ export class Receiving {
       const failure = toGatewayError(error);
       this.#isUp = false;
       encryption.follows = false;
-      log.warn({ err: failure, failures: this.#failures }, 'matrix_receiving_failed');
+      this.#report(failure);
       this.#isShort ||= isAnswerTooLong(failure);
       if (this.#failures + 1 >= MAX_REFUSALS && isPositionRefused(failure)) this.#forgetPosition();
       const shortMs = backoffMs(this.#failures, timing.retryBaseMs, BACKOFF_CAP_MS);
       this.#failures += 1;
       await pause(failure.retryAfterMs ?? shortMs, signal);
     }
+  }
+
+  #report(err: GatewayError): void {
+    const { log, timing } = this.#parts;
+    const now = timing.monotonicMs();
+    const isDue = now - this.#warnedAt >= WARNED_EVERY_MS;
+    if (isDue) this.#warnedAt = now;
+    log[isDue ? 'warn' : 'debug']({ err, failures: this.#failures }, 'matrix_receiving_failed');
   }
 
   /** Only now can nothing of the sync be lost: the next one starts after it. Throws `StoreError`. */

@@ -1,6 +1,6 @@
 /** What the bot reads in rooms: places, threads, replies, edits, reactions, presses, and what it missed. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_REFUSALS } from '../../../channels/matrix/receiving.ts';
+import { MAX_REFUSALS, WARNED_EVERY_MS } from '../../../channels/matrix/receiving.ts';
 import { MAX_PAGES } from '../../../channels/matrix/sync.ts';
 import { StoreError } from '../../../src/protocol/errors.ts';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
@@ -345,4 +345,33 @@ describe('health', () => {
     await vi.waitFor(() => expect(setup.channel.health()).toMatchObject({ state: 'degraded' }), WAIT);
     await vi.waitFor(() => expect(setup.channel.health()).toEqual({ state: 'up' }), WAIT);
   });
+
+  it('puts failed syncs into the log as one warning a minute', async () => {
+    await setup.close();
+    let [now, total] = [0, 0];
+    setup = await MatrixSetup.open({ timing: { monotonicMs: () => now } });
+    const fail = async (syncs: number) => {
+      total += syncs;
+      for (let n = 0; n < syncs; n += 1)
+        setup.server.failures.push({ kind: 'status', status: 502, match: /\/sync$/ });
+      setup.server.rooms.room(person('Ada'));
+      await vi.waitFor(() => expect(failedSyncs('all')).toHaveLength(total), WAIT);
+      await vi.waitFor(() => expect(setup.channel.health()).toEqual({ state: 'up' }), WAIT);
+    };
+    await setup.start();
+    await fail(3);
+    expect(failedSyncs('warnings')).toHaveLength(1);
+    now = WARNED_EVERY_MS - 1;
+    await fail(2);
+    expect(failedSyncs('warnings')).toHaveLength(1);
+    now = WARNED_EVERY_MS;
+    await fail(2);
+    expect(failedSyncs('warnings')).toHaveLength(2);
+  });
 });
+
+/** Lines of the log about failed syncs, of any level or only warnings. */
+function failedSyncs(which: 'all' | 'warnings'): string[] {
+  const lines = setup.log.filter((line) => line.includes('matrix_receiving_failed'));
+  return which === 'all' ? lines : lines.filter((line) => line.includes('"level":40'));
+}
