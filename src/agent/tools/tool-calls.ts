@@ -1,11 +1,12 @@
 /** Runs the tool calls of one answer in order: intent journaled before, result after, no side effect twice (N-52, N-53). */
 import path from 'node:path';
+import { z } from 'zod';
 import { PLAN_TOOL } from '../../protocol/agent/profile.ts';
 import { LaneAbort } from '../../protocol/bus.ts';
-import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import { GatewayError, ToolError, toGatewayError } from '../../protocol/errors.ts';
 import type { ToolCall } from '../../protocol/agent/provider.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../protocol/agent/subagents.ts';
-import type { Tool, ToolContext } from '../../protocol/agent/tool.ts';
+import type { SessionFiles, Tool, ToolContext } from '../../protocol/agent/tool.ts';
 import { askPerson } from './ask-person.ts';
 import { changedArgs, type GatedCall, passGate } from './approval-gate.ts';
 import { announceResults, callerCalls, isCallersTool, waitForCaller } from './caller-calls.ts';
@@ -192,8 +193,9 @@ async function runTool(
   // Before the result is stored, so that whichever node continues finds what it refers to.
   const unshared = tool.files === undefined ? [] : await files.share(turn.folder);
   await subagent?.settled();
-  const result =
-    unshared.length === 0 ? outcome : { ...outcome, content: outcome.content + onlyHere(unshared) };
+  const note =
+    unshared.length > 0 ? onlyHere(unshared) : outcome.isError ? await elsewhere(files, turn, args) : '';
+  const result = { ...outcome, content: outcome.content + note };
   return output === undefined ? result : { ...result, sent: output };
 }
 
@@ -232,6 +234,21 @@ const MAX_REPORTED_PATHS = 20;
 function onlyHere(paths: readonly string[]): string {
   const names = paths.slice(0, MAX_REPORTED_PATHS).join(', ');
   return `\n(Too large to share with the other gateways, which will not find it: ${names}.)`;
+}
+
+const FileArgs = z.object({ path: z.string() });
+
+/** What the model reads when its call failed because another gateway has the file; else ''. Throws `StoreError`. */
+async function elsewhere(files: SessionFiles, { folder }: Turn, args: unknown): Promise<string> {
+  const { data } = FileArgs.safeParse(args);
+  if (data === undefined) return '';
+  try {
+    await using _ = await files.read(folder, data.path);
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    if (error.code === 'elsewhere') return `\n(${error.message})`;
+  }
+  return '';
 }
 
 /**

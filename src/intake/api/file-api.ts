@@ -143,6 +143,7 @@ const CODES: Record<string, string> = {
   workspace_full: 'storage_full',
   no_space: 'storage_full',
   not_found: 'file_not_found',
+  elsewhere: 'file_not_found',
   refused: 'file_not_found',
   unreadable: 'file_not_found',
   bad_path: 'bad_path',

@@ -185,7 +185,10 @@ export interface SessionFiles {
    * `bad_path`, `refused`; and what `chunks` throws.
    */
   put(folder: string, file: ArrivingFile): Promise<StoredFile>;
-  /** Opens a plain file of the folder for reading. Throws `ToolError`: `bad_path`, `not_found`, `refused`. */
+  /**
+   * Opens a plain file of the folder for reading. Throws `ToolError`: `bad_path`, `not_found`, `refused`, `elsewhere` for one that
+   * only another node has.
+   */
   read(folder: string, path: string): Promise<OpenedFile>;
   /** The folder's plain files, sorted by path, at most `MAX_LISTED_FILES`; none if it is missing. Throws `ToolError`. */
   list(folder: string): Promise<{ files: FolderFile[]; more: boolean }>;
@@ -245,6 +248,8 @@ export interface FileStore {
   list(folder: string): Promise<{ version: number; files: SharedFile[] }>;
   /** The content; undefined when it is gone. */
   read(folder: string, path: string): Promise<Buffer | undefined>;
+  /** True when a message brought a file of more than `MAX_SHARED_BYTES` there: only the node that received it has it. */
+  isTooLarge(folder: string, path: string): Promise<boolean>;
   /** Stores files and forgets others; returns the new version. The folder of a deleted session stays empty. */
   save(folder: string, change: { put: (SharedFile & { bytes: Buffer })[]; gone: string[] }): Promise<number>;
 }

@@ -3,7 +3,7 @@ import type { StoredFiles } from '../../protocol/media.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { RemovedFolders } from '../../protocol/store/ledger.ts';
 import { cleanJson } from '../../lib/json/json.ts';
-import type { FileStore } from '../../protocol/agent/tool.ts';
+import { type FileStore, MAX_SHARED_BYTES } from '../../protocol/agent/tool.ts';
 
 /** The `StoredFiles` over a database. */
 export function createStoredFiles(database: Database): StoredFiles {
@@ -85,6 +85,12 @@ export function createFileStore(database: Database): FileStore {
         const [row] = await sql<{ bytes: Buffer }[]>`
           select bytes from session_file where folder = ${folder} and path = ${path}`;
         return row?.bytes;
+      }),
+    isTooLarge: (folder, path) =>
+      database.run(async (sql) => {
+        const rows = await sql`
+          select from kept_file where folder = ${folder} and path = ${path} and bytes > ${MAX_SHARED_BYTES}`;
+        return rows.length > 0;
       }),
     save: (folder, change) => database.run((sql) => save(sql, folder, change)),
   };

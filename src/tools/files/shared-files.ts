@@ -11,7 +11,7 @@ import {
 } from '../../protocol/agent/tool.ts';
 import { KeyedLock } from '../../lib/async/keyed-lock.ts';
 import { saveFile } from './save-file.ts';
-import { isMissing, openFolder, openInside, pathParts, walkFolder } from './workspace.ts';
+import { isMissing, namesIn, openFolder, openInside, pathParts, walkFolder } from './workspace.ts';
 
 /** Folders whose last state shared with the database is remembered; others are compared again. */
 const MAX_KNOWN_FOLDERS = 1_000;
@@ -71,10 +71,10 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       await share(folder);
       return storedFile;
     },
-    async read(folder, name) {
-      await open(folder);
-      return await local.read(folder, name);
-    },
+    read: (folder, name) =>
+      open(folder)
+        .then(() => local.read(folder, name))
+        .catch((error: unknown) => tellElsewhere(store, folder, name, error)),
     async list(folder) {
       await open(folder);
       return await local.list(folder);
@@ -95,6 +95,15 @@ export function createSharedFiles(local: SessionFiles, store: FileStore): Sessio
       return local.remove(folder);
     },
   };
+}
+
+/** Throws why a file could not be read: `ToolError('elsewhere')` if only another node has it. */
+async function tellElsewhere(store: FileStore, folder: string, name: string, error: unknown): Promise<never> {
+  const isAbsent = error instanceof ToolError && error.code === 'not_found';
+  const file = namesIn(name).join('/');
+  if (!isAbsent || !(await store.isTooLarge(folder, file))) throw error;
+  const text = `"${file}" is not on this gateway: files of more than ${MAX_SHARED_BYTES / 1024 ** 2} MiB stay on the one that received them.`;
+  throw new ToolError('elsewhere', text, { cause: error });
 }
 
 /**
