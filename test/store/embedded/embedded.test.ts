@@ -1,7 +1,7 @@
 /** The server of the embedded database: restarted when it dies, ended when its gateway dies, never in the way of the next one. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,10 @@ import { testLog } from '../../fakes/agent/tool-context.ts';
 const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url));
 /** Seven restarts and the pauses between them, on a busy machine. */
 const SEVEN_STARTS_MS = 120_000;
+/** `max_wal_size` of the embedded database, what the test writes, and the size of a file of the log. */
+const MAX_WAL_MB = 64;
+const WRITTEN_MB = 500;
+const SEGMENT_MB = 16;
 const SOON = { timeout: 20_000, interval: 10 };
 
 /** The pid of the Postgres that runs on a home. */
@@ -133,6 +137,32 @@ describe('the embedded database', () => {
     await sql.end();
     await embedded.close();
   });
+
+  it(
+    'makes checkpoints while it runs, so that its log does not grow with what is written',
+    async () => {
+      const embedded = await openEmbedded(home, silentLog);
+      const sql = postgres({ path: embedded.socketPath, user: 'parley', database: 'postgres', max: 1 });
+      await sql`create table page (words text)`;
+      await sql`alter table page alter words set storage external`;
+      const [start] = await sql<{ lsn: string }[]>`select pg_current_wal_lsn() as lsn`;
+      for (let n = 0; n < WRITTEN_MB; n += 1) {
+        if (n % MAX_WAL_MB === 0) await sql`truncate page`;
+        await sql`insert into page select repeat(md5(n::text), 1024) from generate_series(1, 32) n`;
+      }
+      const [log] = await sql<{ written: number; repeated: number }[]>`
+        select (pg_current_wal_lsn() - ${start?.lsn ?? ''}::pg_lsn)::float8 / 1048576 as written,
+          (pg_current_wal_lsn() - redo_lsn)::float8 / 1048576 as repeated from pg_control_checkpoint()`;
+      expect(log?.written).toBeGreaterThan(WRITTEN_MB);
+      // `max_wal_size` begins a checkpoint; until it has ended, the log goes on growing.
+      expect(log?.repeated).toBeLessThan(WRITTEN_MB - 2 * MAX_WAL_MB);
+      const segments = (await readdir(path.join(home, 'pg', 'pg_wal'))).filter((name) => name.length === 24);
+      expect(segments.length * SEGMENT_MB).toBeLessThan(WRITTEN_MB - MAX_WAL_MB);
+      await sql.end();
+      await embedded.close();
+    },
+    SEVEN_STARTS_MS,
+  );
 
   it('writes nothing of statements and rows to the log', async () => {
     const lines: string[] = [];
