@@ -9,8 +9,8 @@ import { Row, Rows } from '../parts/rows.tsx';
 import { say } from '../texts.ts';
 import { ApproveForm } from './access.tsx';
 import { ConfigAnswer, ConfigForm } from './config-form.tsx';
-import { Field, Form, Loading, Section, useAnswer } from './parts.tsx';
-import { stateOf } from './overview.tsx';
+import { Back, Field, Form, Loading, Section, useAnswer } from './parts.tsx';
+import { channelState } from './overview.tsx';
 
 /** Pause between two looks at the channels, in milliseconds. */
 const LOOK_EVERY_MS = 3_000;
@@ -37,16 +37,12 @@ export function Channels({ item }: { item: string }): JSX.Element {
   return (
     <Section title={say('page.set.channels')} about={say('page.set.channels_about')}>
       <Rows empty="">
-        {Object.entries(health.body.channels).map(([id, { label, state, detail }]) => {
-          const [word, mood] = stateOf(state);
+        {Object.entries(health.body.channels).map(([id, one]) => {
+          const { label, state } = one;
+          const [about, mood] = channelState(one);
           const action = state === 'off' ? say('page.set.set_up') : say('page.set.change');
           return (
-            <Row
-              key={id}
-              title={label}
-              mood={mood}
-              about={detail === undefined ? word : `${word}: ${detail}`}
-            >
+            <Row key={id} title={label} mood={mood} about={about}>
               <a href={`#settings/channels/${id}`} aria-label={`${action}: ${label}`}>
                 {action}
               </a>
@@ -66,17 +62,15 @@ function ChannelScreen(props: {
   reload: () => Promise<unknown>;
 }): JSX.Element {
   const { name, channel, setup } = props;
-  const { label, state, detail, notice } = channel;
-  const [word, mood] = stateOf(state);
+  const { label, notice } = channel;
+  const [about, mood] = channelState(channel);
   const config = useContext(ConfigAnswer);
   return (
     <>
-      <a class="text-button" href="#settings/channels">
-        ‹ {say('page.set.channels')}
-      </a>
+      <Back href="#settings/channels" to={say('page.set.channels')} />
       <Section title={label}>
         <p class={`dot ${mood}`} role="status">
-          {detail === undefined ? word : `${word}: ${detail}`}
+          {about}
         </p>
         {notice !== undefined && <p class="settings-note">{notice}</p>}
         {setup !== undefined && <SetUp key={name} setup={setup} reload={props.reload} />}
@@ -142,6 +136,14 @@ function SetUp({ setup, reload }: { setup: ChannelSetup; reload: () => Promise<u
   );
 }
 
+/** What a variable holds, by its name without that of the network. */
+const KINDS: Readonly<Record<string, string>> = {
+  BOT_TOKEN: say('page.set.bot_token'),
+  APP_TOKEN: say('page.set.app_token'),
+  TOKEN: say('page.set.access_token'),
+  URL: say('page.set.server_address'),
+};
+
 /** The fields of a channel's variables; what stays empty is not changed. */
 function TokenForm(props: {
   setup: ChannelSetup;
@@ -167,7 +169,7 @@ function TokenForm(props: {
         </p>
       )}
       {open.map(({ name, isSecret, isSet }) => (
-        <Field key={name} label={name}>
+        <Field key={name} label={KINDS[name.slice(name.indexOf('_') + 1)] ?? name} code={name}>
           {isSecret ? (
             <input type="password" {...fieldOf(name, isSet)} />
           ) : (

@@ -24,8 +24,17 @@ const STATES: Readonly<Record<string, readonly [label: string, mood: Mood]>> = {
 };
 
 /** The label and the look of a state; one that is not known is shown as it is. */
-export function stateOf(state: string): readonly [label: string, mood: Mood] {
+function stateOf(state: string): readonly [label: string, mood: Mood] {
   return STATES[state] ?? [state, 'warning'];
+}
+
+/** The state of a channel in words, and its look. A channel that is off only lacks its variables, which its screen asks for. */
+export function channelState({
+  state,
+  detail,
+}: HealthReport['channels'][string]): readonly [about: string, mood: Mood] {
+  const [word, mood] = stateOf(state);
+  return [state === 'off' || detail === undefined ? word : `${word}: ${detail}`, mood];
 }
 
 interface Item {
@@ -151,12 +160,13 @@ function partsOf(health: HealthReport): Item[] {
 /** The networks and the MCP servers. */
 function connectionsOf({ channels, mcp }: HealthReport): Item[] {
   const change = say('page.set.change');
-  const networks = Object.entries(channels).map(([name, { label, state, detail, notice }]): Item => {
-    const [word, mood] = stateOf(state);
+  const networks = Object.entries(channels).map(([name, channel]): Item => {
+    const { label, state, notice } = channel;
+    const [about, mood] = channelState(channel);
     return {
       title: label,
       mood: mood === 'ok' && notice !== undefined ? 'warning' : mood,
-      about: [word, detail, notice].filter(Boolean).join(': '),
+      about: [about, notice].filter(Boolean).join(': '),
       href: `#settings/channels/${name}`,
       action: state === 'off' ? say('page.set.set_up') : change,
     };

@@ -82,12 +82,24 @@ export function Section(props: {
   );
 }
 
-/** A control under its label. */
-export function Field({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
+/** The way from one thing to the list that has it. */
+export function Back({ href, to }: { href: string; to: string }): JSX.Element {
+  return (
+    <p>
+      <a class="text-button" href={href}>
+        ‹ {to}
+      </a>
+    </p>
+  );
+}
+
+/** A control under its label; `code` is its name in files, if it has one. */
+export function Field(props: { label: string; code?: string; children: ComponentChildren }): JSX.Element {
   return (
     <label class="settings-field">
-      <span>{label}</span>
-      {children}
+      <span>{props.label}</span>
+      {props.children}
+      {props.code !== undefined && <code class="quiet">{props.code}</code>}
     </label>
   );
 }

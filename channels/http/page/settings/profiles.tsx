@@ -9,7 +9,7 @@ import { Row, Rows } from '../parts/rows.tsx';
 import { kept, say, type TextRef } from '../texts.ts';
 import { type Change, type Part, SettingsForm } from './config-form.tsx';
 import { type Schema, type Setting, settingsIn } from './config-values.ts';
-import { Field, Form, Loading, Section, useAnswer } from './parts.tsx';
+import { Back, Field, Form, Loading, Section, useAnswer } from './parts.tsx';
 
 /** What the last change reported; shown once, above the list. */
 let lastReport = '';
@@ -109,9 +109,7 @@ function ProfileScreen({ id }: { id: string }): JSX.Element {
   ];
   return (
     <>
-      <a class="text-button" href="#settings/profiles">
-        ‹ {say('page.set.profiles')}
-      </a>
+      <Back href="#settings/profiles" to={say('page.set.profiles')} />
       <Section title={id}>
         <p class="quiet">{profile.folder}</p>
         {profile.hasFiles && (

@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FAKE_TOKEN, FakeTelegram } from '../../../fakes/telegram/telegram.ts';
-import { describeGateway, type GatewayFixture, openGatewayFixture, WAIT } from '../../setup.ts';
+import { describePage } from '../../../channels/http/page/browser/describe-page.ts';
+import { describeGateway, type GatewayFixture, openGatewayFixture, OWNER, WAIT } from '../../setup.ts';
+import { goToScreen } from './setup.ts';
 
 const setUp = async (fixture: GatewayFixture, channel: string, variables: Record<string, string>) => {
   const answer = await fixture.call(`/v1/channels/${channel}`, { json: { variables } });
@@ -72,5 +74,35 @@ describeGateway('a channel whose token is in the environment', { telegram: true 
     expect([refused.status, refused.body.error.code]).toEqual([400, 'bad_channel']);
     expect(refused.body.error.message).toContain('TELEGRAM_BOT_TOKEN: set in the environment');
     expect((await setUp(fixture(), 'telegram', {})).body).toMatchObject({ kind: 'checked' });
+  });
+});
+
+describePage('a channel that is off', (tab) => {
+  let telegram: FakeTelegram;
+  let fixture: GatewayFixture;
+  beforeAll(async () => {
+    telegram = await FakeTelegram.start();
+    fixture = await openGatewayFixture({ env: { TELEGRAM_API_ROOT: telegram.root } });
+  });
+  afterAll(async () => {
+    await fixture.close();
+    await telegram.close();
+  });
+
+  it('asks for what it needs by its name, and is switched on', async () => {
+    const page = await tab.open(fixture.gateway.url, { token: OWNER });
+    await page.locator('#transcript').waitFor();
+    await goToScreen(page, 'channels');
+    await page.locator('.settings-row', { hasText: 'Telegram' }).getByText('Not set up').waitFor();
+    expect(await page.locator('.settings-body').innerText()).not.toContain('TOKEN');
+    await tab.screenshot('channels');
+    await page.getByRole('link', { name: 'Set up: Telegram' }).click();
+    await page.getByLabel('Bot token').waitFor();
+    await page.locator('.settings-field').getByText('TELEGRAM_BOT_TOKEN').waitFor();
+    await tab.screenshot('channel-off');
+    await page.getByLabel('Bot token').fill(FAKE_TOKEN);
+    await page.getByRole('button', { name: 'Check and switch on' }).click();
+    await page.getByText('Saved, and the channel is starting').waitFor();
+    await tab.screenshot('channel-on');
   });
 });
