@@ -40,24 +40,48 @@ export function Markdown({ text, isGrowing = false }: MarkdownProps): JSX.Elemen
   const id = useId();
   const numbers = noteNumbers(blocks);
   const notes = useMemo(() => ({ id, numbers: new Set(numbers) }), [id, numbers.join()]);
+  const depths = depthsOf(blocks);
   return (
     <Notes.Provider value={notes}>
       {blocks.map((block, index) => (
-        <TopBlock key={index} block={block} growing={isGrowing && index === blocks.length - 1} />
+        <TopBlock
+          key={index}
+          block={block}
+          growing={isGrowing && index === blocks.length - 1}
+          depth={depths[index] ?? 0}
+        />
       ))}
     </Notes.Provider>
   );
 }
 
+/** The level of the chat's title, which the headings of an answer are below. */
+const PAGE_LEVEL = 1;
+
+/** How many headings each block is below, itself included: models begin at any level, and leave some out. */
+function depthsOf(blocks: readonly BlockBody[]): number[] {
+  const path: number[] = [];
+  return blocks.map((block) => {
+    if (block.type === 'heading') {
+      while ((path.at(-1) ?? 0) >= block.level) path.pop();
+      path.push(block.level);
+    }
+    return path.length;
+  });
+}
+
 interface BlockProps<Body = BlockBody> {
   block: Body;
   growing: boolean;
+  /** Of a heading: its own. */
+  depth: number;
 }
 
 /** A block of the text itself: the same source looks the same. */
 class TopBlock extends Component<BlockProps<Block>> {
-  override shouldComponentUpdate({ block, growing }: BlockProps<Block>): boolean {
-    return block.source !== this.props.block.source || growing !== this.props.growing;
+  override shouldComponentUpdate({ block, growing, depth }: BlockProps<Block>): boolean {
+    const { props } = this;
+    return block.source !== props.block.source || growing !== props.growing || depth !== props.depth;
   }
 
   override render(): JSX.Element {
@@ -65,14 +89,13 @@ class TopBlock extends Component<BlockProps<Block>> {
   }
 }
 
-function drawBlock({ block, growing }: BlockProps): JSX.Element {
+function drawBlock({ block, growing, depth }: BlockProps): JSX.Element {
   switch (block.type) {
     case 'paragraph':
       return <Paragraph text={block.text} growing={growing} />;
     case 'heading':
-      // The headings of an answer start below the levels of the page's own headings.
       return (
-        <div class={`heading h${block.level}`} role="heading" aria-level={block.level + 2} dir="auto">
+        <div class={`heading h${block.level}`} role="heading" aria-level={PAGE_LEVEL + depth} dir="auto">
           {drawInline(block.text, growing)}
         </div>
       );
@@ -87,9 +110,9 @@ function drawBlock({ block, growing }: BlockProps): JSX.Element {
     case 'rule':
       return <hr />;
     case 'quote':
-      return <Quote block={block} growing={growing} />;
+      return <Quote block={block} growing={growing} depth={depth} />;
     case 'list':
-      return <List block={block} growing={growing} />;
+      return <List block={block} growing={growing} depth={depth} />;
     case 'table':
       return <Table block={block} growing={growing} />;
     default:
@@ -97,8 +120,11 @@ function drawBlock({ block, growing }: BlockProps): JSX.Element {
   }
 }
 
-function drawBlocks(blocks: readonly BlockBody[], growing: boolean): JSX.Element[] {
-  return blocks.map((block, index) => drawBlock({ block, growing: growing && index === blocks.length - 1 }));
+/** The blocks in a quote, whose headings are below that of the text around it. */
+function drawBlocks(blocks: readonly BlockBody[], growing: boolean, depth: number): JSX.Element[] {
+  return blocks.map((block, index) =>
+    drawBlock({ block, growing: growing && index === blocks.length - 1, depth: depth + 1 }),
+  );
 }
 
 /** A paragraph, and a list of the footnotes that begin in its lines. */
@@ -127,9 +153,10 @@ function Paragraph({ text, growing }: { text: string; growing: boolean }): JSX.E
   );
 }
 
-function Quote({ block, growing }: BlockProps<Extract<BlockBody, { type: 'quote' }>>): JSX.Element {
+function Quote({ block, growing, depth }: BlockProps<Extract<BlockBody, { type: 'quote' }>>): JSX.Element {
   const { callout, children } = block;
-  if (callout === undefined) return <blockquote dir="auto">{drawBlocks(children, growing)}</blockquote>;
+  if (callout === undefined)
+    return <blockquote dir="auto">{drawBlocks(children, growing, depth)}</blockquote>;
   const [first, ...others] = children;
   const [heading = '', word] = first?.type === 'paragraph' ? (CALLOUT_HEADING.exec(first.text) ?? []) : [];
   const rest = first?.type === 'paragraph' ? first.text.slice(heading.length) : '';
@@ -137,12 +164,12 @@ function Quote({ block, growing }: BlockProps<Extract<BlockBody, { type: 'quote'
   return (
     <div class={`callout ${callout}`} role="note" dir="auto">
       <p class="callout-title">{word}</p>
-      {drawBlocks(inside, growing)}
+      {drawBlocks(inside, growing, depth)}
     </div>
   );
 }
 
-function List({ block, growing }: BlockProps<Extract<BlockBody, { type: 'list' }>>): JSX.Element {
+function List({ block, growing, depth }: BlockProps<Extract<BlockBody, { type: 'list' }>>): JSX.Element {
   const { start, items } = block;
   const rows = items.map(({ checked, tight, children }, index) => {
     const isOpen = growing && index === items.length - 1;
@@ -160,7 +187,7 @@ function List({ block, growing }: BlockProps<Extract<BlockBody, { type: 'list' }
           const isLast = isOpen && at === children.length - 1;
           return tight && child.type === 'paragraph'
             ? drawInline(child.text, isLast)
-            : drawBlock({ block: child, growing: isLast });
+            : drawBlock({ block: child, growing: isLast, depth: depth + 1 });
         })}
       </li>
     );
@@ -173,7 +200,10 @@ function List({ block, growing }: BlockProps<Extract<BlockBody, { type: 'list' }
   );
 }
 
-function Table({ block, growing }: BlockProps<Extract<BlockBody, { type: 'table' }>>): JSX.Element {
+function Table({
+  block,
+  growing,
+}: Omit<BlockProps<Extract<BlockBody, { type: 'table' }>>, 'depth'>): JSX.Element {
   const { align, head, rows } = block;
   const drawRow = (row: readonly string[], Cell: 'th' | 'td', isOpen: boolean): JSX.Element => (
     <tr>

@@ -14,6 +14,7 @@ import {
   MAX_SHOWN_CHARS,
   MAX_SHOWN_LINES,
 } from '../../../../../channels/http/page/chat/turn/question.tsx';
+import { objectionsAsItIs } from '../browser/axe.ts';
 import { WAIT } from '../browser/browser.ts';
 import { describePageOnFakeGateway, PHONE } from '../browser/describe-page.ts';
 
@@ -44,6 +45,24 @@ describePageOnFakeGateway('texts', (tab, fixture) => {
     expect(await text.innerText()).toBe('© … &bogus; H₂O Esc\n注意：约3~5天，$5');
     expect(await text.locator('strong').innerText()).toBe('注意：');
     expect(await text.locator('code').innerText()).toBe('Esc');
+  });
+
+  it('gives headings levels in order, wherever the model begins and whatever it leaves out', async () => {
+    await fixture.open();
+    await answer('headings?', '## One\n\n#### Two\n\n> # Three\n\n- # Four\n\n### Five\n\n# Six\n\n## Seven');
+    const levels = await tab.page
+      .locator('.md [role=heading]')
+      .evaluateAll((all) => all.map((one) => [one.textContent, one.getAttribute('aria-level')]));
+    expect(levels).toEqual([
+      ['One', '2'],
+      ['Two', '3'],
+      ['Three', '4'],
+      ['Four', '4'],
+      ['Five', '3'],
+      ['Six', '2'],
+      ['Seven', '3'],
+    ]);
+    expect((await objectionsAsItIs(tab.page)).filter((one) => one.startsWith('heading-order'))).toEqual([]);
   });
 
   it('does not highlight code that is too long', async () => {
