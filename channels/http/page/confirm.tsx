@@ -9,9 +9,13 @@ export async function confirmDelete(question: string, word: string = say('page.d
   return (await ask((answer) => <Confirm question={question} word={word} answer={answer} />)) !== null;
 }
 
-/** Asks for a short text that begins as `text`, of `most` characters; null when the dialog is declined or closed. */
-export async function askText(question: string, text: string, most = 200): Promise<string | null> {
-  return await ask((answer) => <AskText question={question} text={text} most={most} answer={answer} />);
+/** Asks for a short text that begins as `text`, of `most` characters; null when the dialog is declined or closed. `hint` says what an empty one does. */
+export async function askText(
+  question: string,
+  text: string,
+  { most = 200, hint }: { most?: number; hint?: string } = {},
+): Promise<string | null> {
+  return await ask((answer) => <AskText {...{ question, text, most, hint, answer }} />);
 }
 
 type Answer = (text: string | null) => void;
@@ -60,8 +64,9 @@ function AskText({
   question,
   text,
   most,
+  hint,
   answer,
-}: QuestionProps & { text: string; most: number }): JSX.Element {
+}: QuestionProps & { text: string; most: number; hint: string | undefined }): JSX.Element {
   const [value, setValue] = useState(text);
   const buttons = <Buttons answer={answer} word={say('page.save')} form="ask-form" />;
   return (
@@ -77,6 +82,7 @@ function AskText({
           id="ask-text"
           type="text"
           aria-label={question}
+          placeholder={hint}
           maxlength={most}
           autocomplete="off"
           value={value}

@@ -40,7 +40,7 @@ export function showChatFiles(key: string): void {
   const save = ({ file, name }: ListedFile): void =>
     void attempt(async () => saveAs(await api.file(key, file), name));
   showDialog((close) => (
-    <Dialog class="wide details" title={say('page.details.files')} close={close}>
+    <Dialog class="details" title={say('page.details.files')} close={close}>
       <div aria-live="polite">
         <Files listed={listed.value} hasFailed={problem.value !== ''} save={save} />
       </div>

@@ -16,7 +16,7 @@ export function showLinked(linked: LinkedChats): void {
 function LinkedDialog({ linked, close }: { linked: LinkedChats; close: () => void }): JSX.Element {
   useEffect(() => linked.follow(close), []);
   return (
-    <Dialog id="linked" class="wide" title={say('page.linked')} close={close}>
+    <Dialog id="linked" title={say('page.linked')} close={close}>
       {linked.others.value.length > 0 && (
         <Rows label={say('page.linked.list')} empty="">
           {linked.others.value.map((chat) => {

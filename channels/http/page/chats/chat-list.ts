@@ -112,7 +112,9 @@ export class ChatList {
   }
 
   async rename(key: string): Promise<void> {
-    const title = await askText(say('page.row.name'), this.titleOf(key));
+    const title = await askText(say('page.row.rename_chat'), this.titleOf(key), {
+      hint: say('page.row.name_hint'),
+    });
     if (title !== null) await this.change([key], { title: title.trim() === '' ? null : title.trim() });
   }
 

@@ -126,7 +126,7 @@ function Inbox({ approvals, list, close }: InboxProps & { close: () => void }): 
     </>
   );
   return (
-    <Dialog class="wide" title={say('page.inbox')} close={close} buttons={buttons}>
+    <Dialog title={say('page.inbox')} close={close} buttons={buttons}>
       {all.map((approval) => (
         <div key={approval.id} class="inbox-item" data-approval={approval.id}>
           <button

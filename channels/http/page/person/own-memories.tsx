@@ -37,7 +37,7 @@ function OwnMemories({ close }: { close: () => void }): JSX.Element {
   };
   useEffect(() => attempt(read), []);
   return (
-    <Dialog class="wide memory" title={say('page.memory.title')} close={close}>
+    <Dialog class="memory" title={say('page.memory.title')} close={close}>
       <p class="quiet">{say('page.memory.how')}</p>
       <div aria-live="polite">
         {memories === undefined ? (

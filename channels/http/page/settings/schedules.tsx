@@ -48,7 +48,7 @@ function ScheduleRow(props: {
   const path = `/v1/schedules/${encodeURIComponent(id)}`;
   const change = (body: object): void => props.act(() => ask('PATCH', path, body));
   const edit = async (): Promise<void> => {
-    const text = await askText(say('page.set.task'), task, MAX_TASK_CHARS);
+    const text = await askText(say('page.set.task'), task, { most: MAX_TASK_CHARS });
     if (text !== null && text.trim() !== '' && text !== task) change({ task: text });
   };
   const retime = async (): Promise<void> => {

@@ -95,7 +95,7 @@ function TokenRow(props: {
   const { id, name, scopes, origin, expired, expiresAt, lastUsedAt, own } = props.token;
   const path = `/v1/tokens/${encodeURIComponent(id)}`;
   const rename = async (): Promise<void> => {
-    const other = await askText(say('page.set.name'), name, 100);
+    const other = await askText(say('page.set.name'), name, { most: 100 });
     if (other === null || other.trim() === '' || other === name) return;
     props.act(() => ask('PATCH', path, { name: other }));
   };

@@ -201,7 +201,8 @@ export const pageChats = {
   'page.row.archive': 'Archive',
   'page.chats.done': 'Done',
   'page.chats.selected_many': { one: '{count} chat selected', other: '{count} chats selected' },
-  'page.row.name': 'Chat name (leave empty to generate one)',
+  'page.row.rename_chat': 'Rename chat',
+  'page.row.name_hint': 'Leave empty to generate a name',
   'page.row.delete': 'Delete “{name}” and its messages? This cannot be undone.',
   'page.chats.delete': {
     one: 'Delete {count} chat and its messages? This cannot be undone.',

@@ -45,7 +45,7 @@ describePageOnFakeGateway('the list of chats', (tab, fixture) => {
     await act('about cats', 'Pin');
     await vi.waitFor(async () => expect((await names())[0]).toBe('about cats'), WAIT);
     await act('about cats', 'Rename');
-    await tab.page.getByRole('textbox', { name: 'Chat name' }).fill('All cats');
+    await tab.page.getByRole('textbox', { name: 'Rename chat' }).fill('All cats');
     await tab.page.getByRole('button', { name: 'Save' }).click();
     await tab.page.getByRole('heading', { name: 'All cats' }).waitFor();
     await act('about dogs', 'Archive');
