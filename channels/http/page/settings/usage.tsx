@@ -29,6 +29,8 @@ const [WIDTH, HEIGHT] = [600, 160];
 type Group = UsageReport['groups'][number];
 /** As JSON: its time is a text. */
 type Budget = Omit<BudgetReport, 'resetsAt'> & { resetsAt: string };
+/** What a column of the chart shows. */
+type Column = Pick<Group, 'key' | 'promptTokens' | 'completionTokens'>;
 
 export function Usage(): JSX.Element {
   const [by, setBy] = useState('day');
@@ -54,17 +56,15 @@ export function Usage(): JSX.Element {
             }}
           />
         </div>
-        <p class="usage-sum">
-          {say('page.set.usage_sum', {
-            tokens: number(tokens(total)),
-            answers: number(total.answers),
-          })}
-          {total.cost !== undefined && ` · ${say('page.set.cost')}: ${money(total.cost)}`}
-        </p>
+        <div class="settings-form">
+          <Figure label={say('page.set.usage_tokens')} value={number(tokens(total))} />
+          <Figure label={say('page.set.answers')} value={number(total.answers)} />
+          {total.cost !== undefined && <Figure label={say('page.set.cost')} value={money(total.cost)} />}
+        </div>
         {groups.length === 0 ? (
           <p class="settings-empty">{say('page.set.usage_none')}</p>
         ) : (
-          <Chart groups={groups.slice(-MAX_BARS)} />
+          <Chart groups={by === 'day' ? everyDay(groups, Number(days)) : groups.slice(-MAX_BARS)} />
         )}
       </Section>
       {budgets.length > 0 && (
@@ -88,54 +88,62 @@ function isBy(by: string): by is keyof typeof BY {
   return by in BY;
 }
 
-/** A column for each group: input tokens below, output tokens above. */
-function Chart({ groups }: { groups: readonly Group[] }): JSX.Element {
+/** One number in large type. */
+function Figure({ label, value }: { label: string; value: string }): JSX.Element {
+  return (
+    <div class="settings-field">
+      <span class="usage-figure">{value}</span>
+      <span class="quiet">{label}</span>
+    </div>
+  );
+}
+
+/** A group for each day of the period up to today, in UTC as the gateway counts; for a day without tokens an empty one. */
+function everyDay(groups: readonly Group[], days: number): Column[] {
+  const byDay = new Map(groups.map((group) => [group.key, group]));
+  return Array.from({ length: Math.min(days + 1, MAX_BARS) }, (_, ago) => {
+    const key = new Date(Date.now() - ago * DAY_MS).toISOString().slice(0, 10);
+    return byDay.get(key) ?? { key, promptTokens: 0, completionTokens: 0 };
+  }).toReversed();
+}
+
+/** A column for each group, input tokens below and output tokens above, between the scale and the names of the outer two. */
+function Chart({ groups }: { groups: readonly Column[] }): JSX.Element {
   const most = Math.max(1, ...groups.map(tokens));
   const step = WIDTH / groups.length;
   const width = Math.min(48, step * 0.75);
+  const nameOf = (group: Column | undefined): string => group?.key || say('page.set.none');
   return (
-    <svg
-      class="usage-chart"
-      viewBox={`0 0 ${WIDTH} ${HEIGHT + 20}`}
-      role="img"
-      aria-label={say('page.set.usage_chart', { most: number(most) })}
-    >
-      {[0, 0.5, 1].map((part) => (
-        <g key={part}>
-          <line x1={0} x2={WIDTH} y1={HEIGHT * (1 - part)} y2={HEIGHT * (1 - part)} />
-          {part > 0 && (
-            <text x={2} y={HEIGHT * (1 - part) + 12}>
-              {number(Math.round(most * part), { notation: 'compact' })}
-            </text>
-          )}
-        </g>
-      ))}
-      {groups.map((group, nth) => {
-        const [input, output] = [group.promptTokens, group.completionTokens].map(
-          (count) => (HEIGHT * count) / most,
-        );
-        const x = nth * step + (step - width) / 2;
-        const name = group.key || say('page.set.none');
-        return (
-          <g key={name} class="usage-bar">
-            <title>{`${name}: ${number(tokens(group))}`}</title>
-            <rect class="usage-input" x={x} width={width} y={HEIGHT - (input ?? 0)} height={input} />
-            <rect
-              class="usage-output"
-              x={x}
-              width={width}
-              y={HEIGHT - (input ?? 0) - (output ?? 0)}
-              height={output}
-            />
-            {(nth === 0 || nth === groups.length - 1) && (
-              <text x={nth === 0 ? 0 : WIDTH} y={HEIGHT + 16} text-anchor={nth === 0 ? 'start' : 'end'}>
-                {name}
-              </text>
-            )}
-          </g>
-        );
-      })}
-    </svg>
+    <figure class="usage-chart">
+      <figcaption class="quiet">{number(most, { notation: 'compact' })}</figcaption>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={say('page.set.usage_chart', { most: number(most) })}
+      >
+        {[0, 0.5, 1].map((part) => (
+          <line key={part} x1={0} x2={WIDTH} y1={HEIGHT * part} y2={HEIGHT * part} />
+        ))}
+        {groups.map((group, nth) => {
+          const [input = 0, output = 0] = [group.promptTokens, group.completionTokens].map(
+            (count) => (HEIGHT * count) / most,
+          );
+          const x = nth * step + (step - width) / 2;
+          return (
+            <g key={group.key} class="usage-bar">
+              <title>{`${nameOf(group)}: ${number(tokens(group))}`}</title>
+              <rect class="usage-input" x={x} width={width} y={HEIGHT - input} height={input} />
+              <rect class="usage-output" x={x} width={width} y={HEIGHT - input - output} height={output} />
+            </g>
+          );
+        })}
+      </svg>
+      <div class="usage-axis quiet" aria-hidden="true">
+        <span>{nameOf(groups[0])}</span>
+        {groups.length > 1 && <span>{nameOf(groups.at(-1))}</span>}
+      </div>
+    </figure>
   );
 }
 

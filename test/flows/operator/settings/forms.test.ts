@@ -72,7 +72,12 @@ describePage('the forms of the settings', (tab) => {
 
   it('show usage as a chart with a table of the same numbers', async () => {
     const page = await open('usage');
-    await page.getByRole('group', { name: 'Group by' }).getByRole('button', { name: 'channel' }).click();
+    await page.locator('.settings-field', { hasText: 'Answers' }).getByText('1', { exact: true }).waitFor();
+    // Today and the 30 days before it, also those without an answer.
+    expect(await page.locator('.usage-bar').count()).toBe(31);
+    await page.getByRole('button', { name: '1 year' }).click();
+    await vi.waitFor(async () => expect(await page.locator('.usage-bar').count()).toBe(90), WAIT);
+    await page.getByRole('group', { name: 'Group by' }).getByRole('button', { name: 'Channel' }).click();
     await page.getByRole('cell', { name: 'http', exact: true }).waitFor();
     expect(await page.locator('.usage-bar').count()).toBe(1);
   });
