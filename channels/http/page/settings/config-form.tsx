@@ -4,8 +4,9 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api.ts';
 import { messageOf } from '../failures/in-place.ts';
 import { ask } from '../requests.ts';
-import { WithCode } from '../parts/with-code.tsx';
+import { Sentence } from '../parts/with-code.tsx';
 import { kept, say, type TextRef } from '../texts.ts';
+import { type ControlProps, EntryFields, LongText } from './entries.tsx';
 import { type Answer, Choice, Section } from './parts.tsx';
 import { problemsByField, type Schema, type Setting, settingsIn, textOf, valueOf } from './config-values.ts';
 
@@ -161,7 +162,7 @@ export function SettingsForm(props: FormProps): JSX.Element {
         {general}
       </p>
       {props.parts.map(([title, inPart, about = '']) => (
-        <Section key={title} title={title} about={about.trim() && <WithCode text={about} />}>
+        <Section key={title} title={title} about={about.trim() && <Sentence text={about.trim()} />}>
           {inPart.map((setting) => (
             <SettingField
               key={setting.name}
@@ -265,10 +266,10 @@ function About({ id, setting, waits }: { id: string; setting: Setting; waits: bo
       <label for={id}>{schema.title ?? name}</label>
       <div id={`${id}-about`}>
         <p class="quiet">
-          <WithCode text={schema.description ?? ''} />
+          <Sentence text={schema.description ?? ''} />
         </p>
         <p class="setting-meta">
-          <code>{name}</code>{' '}
+          <code>{name}</code>
           {defaultText.length < MAX_DEFAULT_CHARS && (
             <span>{say('page.set.default_is', { value: defaultText || say('page.set.unset') })}</span>
           )}{' '}
@@ -278,13 +279,6 @@ function About({ id, setting, waits }: { id: string; setting: Setting; waits: bo
       <EntryFields schema={schema} />
     </div>
   );
-}
-
-interface ControlProps {
-  setting: Setting;
-  text: string;
-  edit: (text: string) => void;
-  attributes: { id: string; 'aria-describedby': string; 'aria-invalid': true | undefined };
 }
 
 function Control({ setting, text, edit, attributes }: ControlProps): JSX.Element {
@@ -342,47 +336,4 @@ function Control({ setting, text, edit, attributes }: ControlProps): JSX.Element
   }
 }
 
-function LongText({ setting: { kind, isHidden }, text, edit, attributes }: ControlProps): JSX.Element {
-  return (
-    <textarea
-      {...attributes}
-      rows={Math.min(12, Math.max(kind === 'long' ? 5 : 2, text.split('\n').length))}
-      class={kind === 'json' ? 'code' : undefined}
-      spellcheck={kind === 'long'}
-      dir={kind === 'long' ? 'auto' : undefined}
-      placeholder={kind === 'list' ? say('page.set.one_a_line') : undefined}
-      disabled={isHidden}
-      value={text}
-      onInput={({ currentTarget }) => edit(currentTarget.value)}
-    />
-  );
-}
-
 const YES_NO: Readonly<Record<string, string>> = { true: say('page.set.yes'), false: say('page.set.no') };
-
-/** What the entries of a record or a list may have. */
-function EntryFields({ schema: { items, additionalProperties } }: { schema: Schema }): JSX.Element {
-  const entry = items ?? additionalProperties;
-  if (typeof entry !== 'object') return <></>;
-  const kinds = [entry, ...(entry.oneOf ?? []), ...(entry.anyOf ?? [])];
-  const fields: Record<string, Schema> = Object.assign({}, ...kinds.map(({ properties }) => properties));
-  const described = Object.entries(fields).filter(([, { description }]) => description !== undefined);
-  if (described.length === 0) return <></>;
-  return (
-    <details class="config-entry">
-      <summary>{say('page.set.entry_fields')}</summary>
-      <dl class="quiet">
-        {described.map(([name, { description = '' }]) => (
-          <div key={name}>
-            <dt>
-              <code>{name}</code>
-            </dt>
-            <dd>
-              <WithCode text={description} />
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </details>
-  );
-}

@@ -7,11 +7,13 @@ export interface Schema {
   title?: string;
   description?: string;
   default?: unknown;
+  const?: unknown;
   enum?: (string | number)[];
   minimum?: number;
   maximum?: number;
   maxLength?: number;
   properties?: Record<string, Schema>;
+  required?: string[];
   items?: Schema;
   anyOf?: Schema[];
   oneOf?: Schema[];
@@ -83,6 +85,26 @@ function kindOf(schema: Schema, value: unknown): Setting['kind'] {
     default:
       return 'json';
   }
+}
+
+/** A record or a list with one entry to fill in: what the entry must have, with defaults where there are some. */
+export function firstEntry({ items, additionalProperties }: Schema): unknown {
+  if (items !== undefined) return [outlineOf(items)];
+  return { name: typeof additionalProperties === 'object' ? outlineOf(additionalProperties) : {} };
+}
+
+function outlineOf(schema: Schema): unknown {
+  const { type, properties = {}, required = [], anyOf, oneOf } = schema;
+  const [kind] = anyOf ?? oneOf ?? [];
+  if (schema.default !== undefined) return schema.default;
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (kind !== undefined) return outlineOf(kind);
+  if (type === 'object')
+    return Object.fromEntries(required.map((name) => [name, outlineOf(properties[name] ?? {})]));
+  if (type === 'array') return [];
+  if (type === 'boolean') return false;
+  return type === 'number' || type === 'integer' ? (schema.minimum ?? 0) : '';
 }
 
 /** The text of a setting's field. */

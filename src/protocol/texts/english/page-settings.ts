@@ -210,6 +210,7 @@ export const pageSettings = {
   'page.set.group_retention': 'Retention',
   'page.set.group_backup': 'Daily backups',
   'page.set.entry_fields': 'Fields of an entry',
+  'page.set.no_entries': 'No entries yet.',
   'page.set.default': 'Reset to default',
   'page.set.not_chosen': '(not set)',
   'page.set.one_a_line': 'one per line',

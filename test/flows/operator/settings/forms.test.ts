@@ -109,6 +109,19 @@ describePage('the forms of the settings', (tab) => {
     expect(JSON.parse(await readFile(file, 'utf8')).limits.messagesPerMinute).toBe(50);
   });
 
+  it('add the first entry to a record that is empty', async () => {
+    const page = await open('models');
+    await page.getByRole('button', { name: 'Add: Model servers' }).click();
+    const field = page.getByRole('textbox', { name: 'Model servers' });
+    await page.locator('textarea:focus').and(field).waitFor();
+    expect(JSON.parse(await field.inputValue())).toMatchObject({ name: expect.anything() });
+    await tab.screenshot('first-entry');
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    await page.getByRole('button', { name: 'Add: Model servers' }).waitFor();
+    const about = page.locator('.setting', { hasText: 'Model servers' }).first().locator('.quiet').first();
+    expect(await about.innerText()).toMatch(/^[A-Z]/);
+  });
+
   it('find a setting by its words, and lead to it', async () => {
     const page = await open('overview');
     await page.getByRole('searchbox', { name: 'Search settings' }).fill('summarize long');

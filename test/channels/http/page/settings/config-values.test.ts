@@ -1,6 +1,7 @@
 /** The fields of settings: which control each has, its text and its value, and where an error is said. */
 import { expect, it } from 'vitest';
 import {
+  firstEntry,
   problemsByField,
   type Schema,
   settingsIn,
@@ -74,4 +75,24 @@ it('says at its field what is wrong, and above the form what belongs to no field
     hosts: inEnglish('problem.unknown_field'),
     '': 'TELEGRAM_BOT_TOKEN: must be a token',
   });
+});
+
+it('begins a record or a list with an entry of what its entries must have', () => {
+  const entry: Schema = {
+    type: 'object',
+    properties: {
+      kind: { const: 'openai' },
+      url: { type: 'string' },
+      tries: { type: 'integer', minimum: 1 },
+      mode: { enum: ['soft', 'hard'] },
+      note: { type: 'string' },
+    },
+    required: ['kind', 'url', 'tries', 'mode'],
+  };
+  const outline = { kind: 'openai', url: '', tries: 1, mode: 'soft' };
+  expect(firstEntry({ type: 'object', additionalProperties: entry })).toEqual({ name: outline });
+  expect(firstEntry({ type: 'object', additionalProperties: { oneOf: [entry, {}] } })).toEqual({
+    name: outline,
+  });
+  expect(firstEntry({ type: 'array', items: entry })).toEqual([outline]);
 });
