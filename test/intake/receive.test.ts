@@ -30,7 +30,8 @@ function intakeOf(store: TestStore, verdict: Verdict = { kind: 'allow', owner: f
     }),
   );
   const files = partial<SessionFiles>({ remove: async () => true });
-  const api = createGatewayApi(intake, partial({ storage: partial<FileStorage>({ files }) }));
+  const storage = partial<FileStorage>({ files });
+  const api = createGatewayApi(intake, partial({ storage, agent: partial({}) }));
   return { receive: intake.receive, api, hints };
 }
 

@@ -17,6 +17,7 @@ import {
   userIdOf,
 } from '../../protocol/message.ts';
 import type { Receipt } from '../../protocol/receive.ts';
+import { type TextRef, textRef } from '../../protocol/texts/say.ts';
 import type { MessageRecord } from '../../protocol/store/records.ts';
 import type { Surface } from '../../protocol/sessions/surfaces.ts';
 import { waitAtMost } from '../../lib/async/sleep.ts';
@@ -56,7 +57,7 @@ export function createQuestionApi(
           ? await anyone(context, parts, caller, message, request)
           : await sharing(context, visible, caller, request);
       if ((await store.chatSettings.chatSetting(person.userId, NO_QUESTIONS)) !== undefined)
-        throw notAsked('this person does not want to be asked for others.');
+        throw notAsked(textRef('ask.wants_none'));
       const asker = caller.proxyUser ?? caller.name ?? 'the HTTP API';
       const question: PersonQuestion = { ...person, text: request.question, asker };
       return await people.run(person.userId, new AbortController().signal, async () => {
@@ -108,12 +109,8 @@ async function anyone(
 
 async function onlyOwner(ownerChats: QuestionParts['ownerChats']): Promise<Address> {
   const [only, ...more] = await ownerChats();
-  if (only === undefined)
-    throw notAsked(
-      'no owner of this bot has written to it in private. Name a person, or write to the bot first.',
-    );
-  if (more.length > 0)
-    throw notAsked(`this bot has several owners: name one of ${[only, ...more].join(', ')}.`);
+  if (only === undefined) throw notAsked(textRef('ask.no_owner'));
+  if (more.length > 0) throw notAsked(textRef('ask.several_owners', { names: [only, ...more].join(', ') }));
   return only;
 }
 
@@ -125,7 +122,7 @@ async function sharing(
   { session, to }: AskedPerson,
 ): Promise<Person> {
   if (session === undefined || (await visible(caller, session)) === undefined)
-    throw new GatewayError('session_not_found', 'There is no such session that this token may see.');
+    throw new GatewayError('session_not_found', textRef('ask.no_session'));
   const isNamed = ({ address }: Surface): boolean =>
     to === undefined ||
     [address, parseAddress(address).channel, networkOf(address, labelOf).toLowerCase()].includes(
@@ -135,18 +132,21 @@ async function sharing(
     (surface) => surface.place === 'private' && parseAddress(surface.address).channel !== 'http',
   );
   const [only, ...more] = chats.filter(isNamed);
-  if (only === undefined)
-    throw notAsked(
-      chats.length === 0
-        ? `no private chat shares the session ${session}. Its person can link one with /link.`
-        : `no chat called "${to}" shares the session ${session}; there is ${chats.map(({ address }) => address).join(', ')}.`,
-    );
+  if (only === undefined) throw notAsked(noChatFor(session, to, chats));
   if (more.length > 0)
-    throw notAsked(
-      `several chats share the session ${session}: name one of ${[only, ...more].map(({ address }) => address).join(', ')}.`,
-    );
+    throw notAsked(textRef('ask.several_chats', { session, names: namesOf([only, ...more]) }));
   const { address, userId } = only;
   return { address, userId, label: languages.say({}).text(whereOf(only, labelOf)) };
+}
+
+function noChatFor(session: string, name: string | undefined, chats: readonly Surface[]): TextRef {
+  return chats.length === 0 || name === undefined
+    ? textRef('ask.no_chat', { session })
+    : textRef('ask.no_such_chat', { session, name, names: namesOf(chats) });
+}
+
+function namesOf(chats: readonly Surface[]): string {
+  return chats.map(({ address }) => address).join(', ');
 }
 
 /** Resolves once the turn of a session waits for its person, or has ended. */
@@ -161,11 +161,11 @@ function whenAsked(
   return { promise, close };
 }
 
-function notAsked(reason: string): GatewayError {
-  return new GatewayError('not_asked', `Not asked: ${reason}`);
+function notAsked(reason: TextRef): GatewayError {
+  return new GatewayError('not_asked', reason);
 }
 
 function tooMany(): GatewayError {
-  const text = `Not asked: ${MAX_WAITING_QUESTIONS} questions wait for this person already. Try again later.`;
+  const text = textRef('ask.too_many', { limit: MAX_WAITING_QUESTIONS });
   return new GatewayError('too_many_questions', text, { retryable: true });
 }

@@ -271,6 +271,7 @@ export class TurnScenario {
       share: async (folder) => (await this.#sessionFiles()).share(folder),
       named: async (...request) => (await this.#sessionFiles()).named(...request),
       state: async (folder) => (await this.#sessionFiles()).state(folder),
+      read: async (folder, name) => (await this.#sessionFiles()).read(folder, name),
     };
     return folders as SessionFiles;
   }

@@ -76,6 +76,16 @@ export const access = {
   },
   'ask.not_in_time': 'No answer came in time.',
   'ask.declined': 'They do not want to answer this.',
+  'ask.no_session': 'There is no such session that this token may see.',
+  'ask.wants_none': 'Not asked: this person does not want to be asked for others.',
+  'ask.no_owner':
+    'Not asked: no owner of this bot has written to it in private. Name a person, or write to the bot first.',
+  'ask.several_owners': 'Not asked: this bot has several owners: name one of {names}.',
+  'ask.no_chat':
+    'Not asked: no private chat shares the session {session}. Its person can link one with {/link}.',
+  'ask.no_such_chat': 'Not asked: no chat called "{name}" shares the session {session}; there is {names}.',
+  'ask.several_chats': 'Not asked: several chats share the session {session}: name one of {names}.',
+  'ask.too_many': 'Not asked: {limit} questions wait for this person already. Try again later.',
   'ask.was_answered': 'You have answered.',
   'ask.was_refused': 'You did not want to answer.',
   'ask.was_over': 'No answer is needed any more.',
