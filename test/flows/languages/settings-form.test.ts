@@ -54,8 +54,10 @@ describePage('the form of the settings', (tab) => {
     }
     return shown;
   }
+  const sentence = (text: string): string =>
+    (text.slice(0, 1).toUpperCase() + text.slice(1)).replaceAll('`', '');
   const inEnglish = (shown: readonly string[]): string[] =>
-    [...english].filter(([, text]) => shown.includes(text.replaceAll('`', ''))).map(([name]) => name);
+    [...english].filter(([, text]) => shown.includes(sentence(text))).map(([name]) => name);
 
   it.each([
     ['desktop', { locale: 'de-AT' }],
@@ -118,8 +120,8 @@ describePage('the form of the settings', (tab) => {
       expect(await answer.json()).toMatchObject({ languages: ['en', 'de', 'fr'] });
     }, WAIT);
     const shown = await formsIn({ locale: 'fr-FR' });
-    expect(shown.filter((text) => text === 'sans code')).toHaveLength(4);
-    expect(shown).toContain('dont d’un coup');
+    expect(shown.filter((text) => text === 'Sans code')).toHaveLength(4);
+    expect(shown).toContain('Dont d’un coup');
     expect(inEnglish(shown)).toContain('limits.messagesPerMinute');
   });
 });
