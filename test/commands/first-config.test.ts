@@ -28,7 +28,7 @@ it('means the same as no file, as it is and with every comment taken away', asyn
   const text = firstConfig();
   expect(effective(home, text)).toEqual(none);
   const uncommented = text.replaceAll(/^ {2}\/\/ (?=[ "}])/gm, '  ');
-  expect(uncommented).toContain('\n  "limits": { "messagesPerMinute": 10, "messagesAtOnce": 5 },\n');
+  expect(uncommented).toContain('\n    "messagesPerMinute": 10,\n    "messagesAtOnce": 5,\n');
   expect(effective(home, uncommented)).toEqual(none);
 });
 
