@@ -69,7 +69,10 @@ async function cardsOf(task: string, say: Say): Promise<DeliveryPayload[]> {
     channels: new Map([['telegram', { edit: () => undefined }]]),
     say: () => say,
     bus: { runHeads: () => undefined, claimingNode: () => undefined },
-    ledger: { enqueue: async (_address: string, one: DeliveryPayload) => void deliveries.push(one) },
+    ledger: {
+      enqueue: async (_address: string, one: DeliveryPayload) => void deliveries.push(one),
+      wasQueued: async () => true,
+    },
   } as unknown as DeliveryContext;
   const card: AgentCard = { agentId: 'g1', address: ADDRESS, profileId: task, task };
   const cards = new AgentCards(context);
