@@ -9,7 +9,7 @@ import { toGatewayError } from '../../protocol/errors.ts';
 import type { Payer, SessionKey } from '../../protocol/message.ts';
 import { mergeGroups, toGroups } from '../prompt/history.ts';
 import { RESERVED_ANSWER } from '../../protocol/agent/budgets.ts';
-import { estimateTokens } from '../../lib/text.ts';
+import { estimateMessages } from '../model/model-budget.ts';
 import { typedText } from '../prompt/marks.ts';
 import { contextSize, type Turn } from '../turn/turn-state.ts';
 import type { Log } from '../../protocol/log.ts';
@@ -177,7 +177,7 @@ export async function callForWorker(
   emit: Emit = () => undefined,
 ): Promise<string> {
   const { model, messages, maxTokens: completionTokens = RESERVED_ANSWER } = call.request;
-  const promptTokens = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  const promptTokens = estimateMessages(messages);
   const spender = { ...payer, profile: profile.id };
   return await shared.budgets.within(spender, { model, promptTokens, completionTokens }, (holder) => {
     const onUsage = (usage: Usage): Promise<void> =>

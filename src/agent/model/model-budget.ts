@@ -2,9 +2,15 @@
 import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Profile } from '../../protocol/agent/profile.ts';
-import type { ModelCapabilities } from '../../protocol/agent/provider.ts';
+import type { ChatMessage, ModelCapabilities } from '../../protocol/agent/provider.ts';
+import { estimateTokens } from '../../lib/text.ts';
 import { TOOL_SHARE } from '../prompt/tool-selection.ts';
 import type { AgentShared } from '../deps.ts';
+
+/** Estimated tokens of the texts of these messages. */
+export function estimateMessages(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+}
 
 export interface ModelBudget {
   model: string;

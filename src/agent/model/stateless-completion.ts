@@ -14,12 +14,12 @@ import type {
 import { FieldError } from '../../protocol/errors.ts';
 import type { StatelessMessage, StatelessRequest } from '../../protocol/gateway-api.ts';
 import { newId } from '../../lib/ids.ts';
-import { estimateTokens } from '../../lib/text.ts';
 import type { Source } from '../../protocol/agent/risk.ts';
 import { contextRow } from '../prompt/history.ts';
 import { inputBudget, modelWindow, profileWindow } from '../prompt/context-window.ts';
 import { NO_TOOLS, selectTools, TOOL_SHARE, type ToolSelection } from '../prompt/tool-selection.ts';
 import { type AgentShared, MAX_ANSWER_CHARS, MAX_CALLS_KEPT, MAX_CALLS_RUN } from '../deps.ts';
+import { estimateMessages } from './model-budget.ts';
 import { RESERVED_ANSWER } from '../../protocol/agent/budgets.ts';
 import type { ReadInline } from '../../protocol/media.ts';
 import { markUntrusted } from '../prompt/marks.ts';
@@ -235,7 +235,7 @@ async function hold(
   const { id: holder, caller, profile, usage } = completion;
   const caps = budgets.capsFor({ person: userOf(caller), profile: profile.id });
   if (caps.length === 0) return;
-  const promptTokens = messages.reduce((sum, { content }) => sum + estimateTokens(content), toolTokens);
+  const promptTokens = toolTokens + estimateMessages(messages);
   const soFar = usage === undefined ? [] : [{ ...usage, model }];
   const outcome = await budgets.reserve({ holder }, caps, soFar, { model, promptTokens, completionTokens });
   if (outcome.kind === 'refused') throw budgets.usedUp(outcome.cap);
@@ -344,7 +344,7 @@ function windowOf(
   can: ModelCapabilities,
   messages: readonly ChatMessage[],
 ): { contextWindow: number; tools: ToolSelection } {
-  const tokens = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  const tokens = estimateMessages(messages);
   for (;;) {
     const usual = shared.modelState.windows.of(model, can);
     const contextWindow = modelWindow(model, can, shared.profiles(), usual);

@@ -4,7 +4,7 @@ import type { ChatMessage, ChatRequest, Usage } from '../../protocol/agent/provi
 import type { AgentShared, Emit } from '../deps.ts';
 import { holdCall } from '../model/hold-call.ts';
 import { completeText, type ShownCall } from '../model/model-call.ts';
-import { modelBudget } from '../model/model-budget.ts';
+import { estimateMessages, modelBudget } from '../model/model-budget.ts';
 import type { Turn } from '../turn/turn-state.ts';
 
 /** Low: decisions need the likely answer. */
@@ -43,7 +43,7 @@ export async function callWithoutHistory(
     maxTokens: Math.min(MAX_TOKENS, Math.floor(contextWindow / 4)),
     ...(can.thinking && { think: false }),
   };
-  const promptTokens = request.messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  const promptTokens = estimateMessages(request.messages);
   await holdCall(shared, turn, request, promptTokens, emit);
   const onUsage = (usage: Usage): void => turn.otherUsage.add({ ...usage, model });
   return await completeText(

@@ -17,10 +17,16 @@ import {
 } from '../../protocol/agent/replays.ts';
 import { STEP_ITERATIONS } from '../../protocol/store/records.ts';
 import { inEnglish, textRef } from '../../protocol/texts/say.ts';
-import { clipMiddle, estimateTokens } from '../../lib/text.ts';
+import { clipMiddle } from '../../lib/text.ts';
 import { type AgentShared, type CurrentShared, MAX_CALLS_RUN } from '../deps.ts';
 import { callFields } from '../model/caller-options.ts';
-import { isTooSmall, makePrompt, modelBudget, type ModelBudget } from '../model/model-budget.ts';
+import {
+  estimateMessages,
+  isTooSmall,
+  makePrompt,
+  modelBudget,
+  type ModelBudget,
+} from '../model/model-budget.ts';
 import { completeText, type ModelCall, streamAnswer } from '../model/model-call.ts';
 import { type FittedPrompt, OVERFLOW_SHRINK } from '../prompt/context-window.ts';
 import { notesFor } from '../prompt/nudges.ts';
@@ -65,7 +71,7 @@ export function createReplays(current: CurrentShared): Replays {
         userId: payer.userId,
         ...callFields(profile, can),
       };
-      const promptTokens = request.messages.reduce((sum, { content: text }) => sum + estimateTokens(text), 0);
+      const promptTokens = estimateMessages(request.messages);
       return await paid(shared, payer, profile, request, promptTokens, (onUsage) =>
         completeText(shared, { request, signal, maxChars: MAX_JUDGMENT_CHARS, onUsage }, unheard),
       );
