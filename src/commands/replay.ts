@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import packageFile from '../../package.json' with { type: 'json' };
 import { type Config, secretsOf } from '../config.ts';
-import { Modules, openProfiles } from '../gateway.ts';
+import { openProfiles } from '../gateway.ts';
+import { Modules } from '../modules.ts';
 import { openSettings } from '../live-config.ts';
 import { oneLine } from '../lib/text.ts';
 import { isJsonObject, parseJson } from '../lib/json/json.ts';
