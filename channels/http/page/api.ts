@@ -17,6 +17,7 @@ import type {
 } from '../wire.ts';
 import type { SessionChange } from '../../../src/protocol/sessions/session-list.ts';
 import type { PostedAnswer as Receipt } from '../routes/messages.ts';
+import type { WireReplay } from '../routes/replays.ts';
 import type { TurnWork } from '../../../src/protocol/sessions/turn-work.ts';
 import type { CommandListing } from '../../../src/protocol/command.ts';
 import type { FileLimits } from '../../../src/protocol/file-api.ts';
@@ -57,6 +58,7 @@ interface Page {
 const encode = encodeURIComponent;
 const pathOf = (key: string): string => `/v1/sessions/${encode(key)}`;
 const waitingPath = (key: string, turnId: string): string => `${pathOf(key)}/queue/${encode(turnId)}`;
+const turnPath = (turnId: string): string => `/v1/turns/${encode(turnId)}`;
 const planPath = (id: string): string => `/v1/plans/${encode(id)}`;
 
 function messagesPath(key: string, { limit, before }: Page): string {
@@ -130,7 +132,14 @@ export const api = {
   choose: (key: string, turnId: string) => ask('POST', `${pathOf(key)}/turns/${encode(turnId)}/choose`),
   /** What became of a turn; with `prompt`, also what the model was sent. */
   trace: (turnId: string, { prompt = false }: { prompt?: boolean } = {}) =>
-    ask<WireTrace>('GET', `/v1/turns/${encode(turnId)}/trace${prompt ? '?include=prompt' : ''}`),
+    ask<WireTrace>('GET', `${turnPath(turnId)}/trace${prompt ? '?include=prompt' : ''}`),
+
+  /** The turn again on another model, beside what it was; ends when the signal aborts. */
+  replay: (turnId: string, model: string, signal: AbortSignal) =>
+    ask<WireReplay>('POST', `${turnPath(turnId)}/replay`, { model }, undefined, signal),
+  /** Puts a turn into the usual set of those that evaluations run again. */
+  markTurn: (turnId: string) => ask('PUT', `${turnPath(turnId)}/mark`),
+  unmarkTurn: (turnId: string) => ask('DELETE', `${turnPath(turnId)}/mark`),
 
   /** What waits behind the running answer. */
   queue: (key: string) => ask<WireQueue>('GET', `${pathOf(key)}/queue`),

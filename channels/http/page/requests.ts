@@ -123,9 +123,11 @@ export async function ask<Answer>(
   path: string,
   body?: unknown,
   headers?: Record<string, string>,
+  signal?: AbortSignal,
 ): Promise<Answer> {
   const response = await send(path, {
     method,
+    ...(signal && { signal }),
     headers: { 'content-type': 'application/json', ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });

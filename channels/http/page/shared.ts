@@ -11,6 +11,7 @@ import * as api from './api.ts';
 import * as files from './chat/files.tsx';
 import * as inbox from './chats/inbox.tsx';
 import * as linkedChats from './chat/linked-chats.tsx';
+import * as markdown from './markdown/markdown.tsx';
 import * as plainText from './markdown/plain-text.ts';
 import * as confirm from './confirm.tsx';
 import * as inPlace from './failures/in-place.ts';
@@ -33,6 +34,7 @@ Reflect.set(globalThis, 'parleyShared', {
   './chat/files.tsx': files,
   './chats/inbox.tsx': inbox,
   './chat/linked-chats.tsx': linkedChats,
+  './markdown/markdown.tsx': markdown,
   './markdown/plain-text.ts': plainText,
   './confirm.tsx': confirm,
   './failures/in-place.ts': inPlace,

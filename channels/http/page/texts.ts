@@ -134,6 +134,14 @@ export function money({ amount, currency }: Cost) {
   return number(amount, { style: 'currency', currency, ...digits });
 }
 
+/** How long something took: "120 ms", "1.2 s" or "2.5 min". */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000
+    ? `${number(ms / 1_000, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`
+    : `${number(Math.round(ms / 6_000) / 10)} min`;
+}
+
 /** A time of today as "14:02", any other as "3 Mar, 14:02". */
 export function nearTime(at: string | number | Date, now: number = Date.now()) {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();

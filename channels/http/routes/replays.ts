@@ -49,6 +49,9 @@ const replayJson = z.object({
   missing: z.array(z.string()),
 });
 
+/** Both answers, as clients read them. */
+export type WireReplay = z.output<typeof replayJson>;
+
 const markJson = z.object({
   set: z.string(),
   turnId: z.string(),

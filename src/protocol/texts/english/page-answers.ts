@@ -1,4 +1,4 @@
-/** The texts of answers and questions on the page, what Markdown becomes there, and of notifications. */
+/** The texts of answers, questions and traces on the page, what Markdown becomes there, and of notifications. */
 
 export const pageMarkdown = {
   'page.markdown.copy_code': 'Copy the code',
@@ -61,4 +61,36 @@ export const pageAsks = {
   'page.ask.refuse': 'Refuse',
   'page.ask.never': 'Never ask me',
   'page.ask.until': 'It waits until {time}.',
+  'page.trace.what': 'Trace: what happened in this turn',
+  'page.trace': 'Trace',
+  'page.trace.cost': 'Cost: {cost}',
+  'page.trace.reading': 'Reading the trace…',
+  'page.trace.of': 'Trace of a turn',
+  'page.trace.prompt': 'What was sent to the model',
+  'page.trace.prompt_of': 'The prompt of model call {number}, to {model}',
+  'page.trace.no_prompt': 'No prompt was stored: no model was called, or an earlier version ran the turn.',
+  'page.trace.tools': 'Tools: {tools}',
+  'page.trace.no_tools': 'Without tools',
+  'page.trace.omitted': {
+    one: '{count} older message of the prompt was not stored.',
+    other: '{count} older messages of the prompt were not stored.',
+  },
+  'page.trace.tokens': '≈ {tokens} tokens',
+  'page.trace.role_system': 'System',
+  'page.trace.role_user': 'Person',
+  'page.trace.role_assistant': 'Model',
+  'page.trace.role_tool': 'Tool result',
+  'page.replay': 'How would another model have answered?',
+  'page.replay.run': 'Ask it',
+  'page.replay.hint':
+    'It gets the prompt and the tool results that this turn had. Nothing is run, and nothing in the chat changes.',
+  'page.replay.running': 'The other model is answering…',
+  'page.replay.original': 'As it was',
+  'page.replay.other': 'Replay',
+  'page.replay.missing': 'What was not as it was:',
+  'page.replay.not_run': 'not run',
+  'page.replay.tokens': '{tokens} tokens',
+  'page.mark': 'Keep for evaluations',
+  'page.mark.done': 'Kept in the set “default”.',
+  'page.mark.undo': 'Do not keep it',
 } as const;

@@ -6,7 +6,8 @@ import type { WireTrace as Trace } from '../../../wire.ts';
 import { messageOf } from '../../failures/in-place.ts';
 import { Dialog, showDialog } from '../../parts/dialog.tsx';
 import { Time } from '../../parts/time.tsx';
-import { exactly, money, number, say } from '../../texts.ts';
+import { duration, exactly, money, number, say } from '../../texts.ts';
+import { MarkButton, ReplayPart } from './replay.tsx';
 
 type Read = (include?: { prompt: boolean }) => Promise<Trace>;
 type Prompt = NonNullable<Trace['prompt']>;
@@ -67,6 +68,8 @@ function Timeline({ trace, read }: { trace: Trace; read: Read }): JSX.Element {
         </tbody>
       </table>
       <PromptPart read={read} />
+      <ReplayPart turnId={turnId} />
+      <MarkButton turnId={turnId} />
     </>
   );
 }
@@ -126,11 +129,4 @@ function PromptText({ prompt }: { prompt: Prompt }): JSX.Element {
       ))}
     </>
   );
-}
-
-function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 60_000
-    ? `${number(ms / 1_000, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`
-    : `${number(Math.round(ms / 6_000) / 10)} min`;
 }
