@@ -73,7 +73,7 @@ function OpenChat({ stores, chat }: { stores: Stores; chat: Chat }): JSX.Element
       <Transcript chat={chat} />
       <QuestionsOf approvals={approvals} session={chat.key} />
       <LinkQuestion id="link-asks" linked={chat.linked} />
-      <QueuePanel queue={chat.queue} />
+      <QueuePanel queue={chat.queue} composer={chat.composer} />
       <MessageField composer={chat.composer} choices={chat.choices} />
     </>
   );

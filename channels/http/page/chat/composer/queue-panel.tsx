@@ -9,6 +9,7 @@ import { api, ApiError } from '../../api.ts';
 import { showError } from '../../failures/show-error.ts';
 import { NewestAnswer, soon } from '../../newest.ts';
 import { say } from '../../texts.ts';
+import type { Composer } from './composer.tsx';
 
 type Waiting = WireQueue['messages'][number];
 
@@ -79,11 +80,12 @@ export class Queue {
   }
 }
 
-/** The panel above the message field. */
-export function QueuePanel({ queue }: { queue: Queue }): JSX.Element {
+/** The panel above the message field: while messages wait, and while one is written that would wait. */
+export function QueuePanel({ queue, composer }: { queue: Queue; composer: Composer }): JSX.Element {
   const { busy = false, mode = 'queue', messages = [] } = queue.shown.value ?? {};
+  const isHidden = messages.length === 0 && !(busy && !composer.isEmpty.value);
   return (
-    <section id="queue" class="queue" aria-label={say('page.queue')} hidden={!busy && messages.length === 0}>
+    <section id="queue" class="queue" aria-label={say('page.queue')} hidden={isHidden}>
       <label class="queue-mode">
         {say('page.queue.mode')}{' '}
         <select

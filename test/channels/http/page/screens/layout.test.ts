@@ -23,6 +23,9 @@ describePage('the layout', (tab) => {
     });
     fixture.ollama.answer({ text: 'slow', hold: true }, { when: 'take time' });
     await write(page, 'take time');
+    await page.locator('#stop').waitFor();
+    expect(await page.locator('#queue').isVisible()).toBe(false);
+    await page.locator('#draft').fill('and this');
     await page.locator('#queue').waitFor();
     const [waiting, field] = await Promise.all(
       ['#queue', '.composer-box'].map((place) => page.locator(place).boundingBox()),

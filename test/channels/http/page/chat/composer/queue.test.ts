@@ -55,6 +55,8 @@ describePage('the messages that wait', (tab) => {
     fixture.ollama.answer(call, { when: 'look at it' });
     await write(tab.page, 'look at it');
     const held = await fixture.modelCall('look at it');
+    // The panel is there for whoever writes behind a running answer.
+    await tab.page.locator('#draft').fill('and count');
     await tab.page.getByLabel('Messages while I answer').selectOption('steer');
     await vi.waitFor(async () => {
       const { sessions } = await (await fixture.call('/v1/sessions?limit=1')).json();
