@@ -16,6 +16,7 @@ import { REFUSAL_CASES } from './refusal-cases.ts';
 import { INNER_TEXT, MARKUP, VALIDATOR_TEXT } from './seen.ts';
 import { SHAPE_CASES } from './shape-cases.ts';
 import { type Case, delta, message } from './wire.ts';
+import { eventsUntil } from '../../channels/http/client.ts';
 import { type GatewayFixture, openGatewayFixture, WAIT } from '../../flows/setup.ts';
 
 /** Startup with an embedded database takes seconds, and longer on a busy machine. */
@@ -65,8 +66,12 @@ let fixture: GatewayFixture;
 const titleOf = ({ kind, name }: Case): string => `${kind}: ${name}`;
 const byTitle = new Map([...ANSWERED, ...REFUSAL_CASES].map((tried) => [titleOf(tried), tried]));
 
+/** How a server fails that closes the connection behind the head of its answer. */
+const HEAD_ONLY = 'say nothing but a head';
+
 function choose(body: UpstreamBody, nth: number): UpstreamAnswer {
   const said = lastUserText(body);
+  if (said === HEAD_ONLY) return { body: [], end: 'cut' };
   const endless = ENDLESS[said.replace('endless ', '')];
   if (endless !== undefined) return { body: [endless.start ?? '', endless.part], end: 'endless' };
   const tried = byTitle.get(said);
@@ -237,6 +242,18 @@ describe('a gateway in front of a model server that deviates from its API', { ti
     // One for the plan, and one for the answer.
     const asked = upstream.calls.slice(before).filter((body) => lastUserText(body) === said);
     expect(asked.length).toBeLessThanOrEqual(2);
+  });
+
+  it('tells the reader after two calls that the server closes the connection behind its head', async () => {
+    await fixture.post('head-only', HEAD_ONLY);
+    const stream = await fixture.call('/v1/sessions/http:head-only/events');
+    const { events } = await eventsUntil(stream, ({ type }) => type === 'turn_ended');
+    expect(events.at(-1)).toMatchObject({ reason: 'failed' });
+    expect(events.find(({ type }) => type === 'stream_chunk')).toHaveProperty(
+      'delta',
+      expect.stringContaining('The connection to an OpenAI-compatible server was lost'),
+    );
+    expect(upstream.calls.filter((body) => lastUserText(body) === HEAD_ONLY)).toHaveLength(2);
   });
 
   it('shows an admin what to set', async () => {
