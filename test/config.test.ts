@@ -196,6 +196,18 @@ describe('the configuration', () => {
     expect(errorsOf({}, { ...owners, heartbeat: { everyMinutes: 30 } })).toContain('heartbeat.session');
   });
 
+  it('refuses a budget in money without any price, and a budget that is none', () => {
+    const inMoney = { limits: { plan: { pricePerDay: 1 } } };
+    expect(errorsOf({}, inMoney)).toContain(
+      'prices.models: must name prices, because limits sets a budget in money',
+    );
+    load({}, { ...inMoney, prices: { models: { '*': { input: 0, output: 0 } } } });
+    for (const tokensPerDay of [-1, 0.5, '100'])
+      expect(errorsOf({}, { limits: { total: { tokensPerDay } } })).toContain('limits.total.tokensPerDay');
+    const negative = { models: { gpt: { input: -1, output: 1 } } };
+    expect(errorsOf({}, { prices: negative })).toContain('prices.models.gpt.input');
+  });
+
   it('accepts IANA time zones and refuses others', () => {
     expect(clockOf(load({}, { schedules: { timeZone: 'Asia/Kathmandu' } })).timeZone).toBe('Asia/Kathmandu');
     expect(errorsOf({}, { schedules: { timeZone: 'Mars/Base' } })).toContain('schedules.timeZone: must be');

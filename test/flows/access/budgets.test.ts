@@ -1,7 +1,10 @@
 /** Budgets over a whole gateway: at a cap the turn parks and an owner is asked; nothing is written before someone adds to it. */
-import { expect, it, vi } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, expect, it, vi } from 'vitest';
 import { hashSecret, newToken } from '../../../src/security/token-lookup.ts';
 import { lastUserText } from '../../fakes/model/spoken-text.ts';
+import { type FakeSpeech, startFakeSpeech } from '../../fakes/media/speech.ts';
 import { describeGateway, type GatewayFixture, WAIT } from '../setup.ts';
 
 const [BOSS, ANNA, BEN, CARA] = ['7001', '7002', '7003', '7004'];
@@ -68,6 +71,32 @@ describeGateway('a budget of tokens for each person', { telegram: true, file }, 
     );
     expect(await store.approvals.pendingApprovals({ limit: 10 })).toEqual([]);
     expect(asked(fixture(), 'one more')).toBe(false);
+  });
+});
+
+const forAll = { ...file, limits: { total: { tokensPerDay: CAP } } };
+
+describeGateway('a budget for everything together', { telegram: true, file: forAll }, (fixture) => {
+  it('is asked about once by all turns that wait for it, and one answer lets all of them go on', async () => {
+    const { telegram, store } = fixture();
+    const shows = (chat: string, text: string | RegExp): Promise<void> =>
+      vi.waitFor(() => expect(telegram.screen(chat).join('\n')).toMatch(text), WAIT);
+    telegram.says(BOSS, 'hello from the boss', BOSS);
+    await shows(BOSS, /echo: hello from the boss/);
+    const key = `total/tokens/${new Date().toISOString().slice(0, 10)}/`;
+    const [before] = (await store.budgets.states({ keys: [key] })).values();
+    const amount = CAP - (before?.spent ?? 0) - 100;
+    const others = [{ key, limit: CAP, inTokens: true, amount }];
+    expect(await store.budgets.reserve({ holder: 'others' }, others)).toMatchObject({ kind: 'held' });
+    for (const chat of [ANNA, BEN, CARA]) telegram.says(chat, `wait ${chat}`, chat);
+    for (const chat of [ANNA, BEN, CARA]) await shows(chat, /your answer waits for an owner/);
+    await shows(BOSS, /The budget is used up.*50,000 tokens a day for everything together/s);
+    telegram.press(BOSS, 'Add 25,000 tokens', BOSS);
+    for (const chat of [ANNA, BEN, CARA]) await shows(chat, new RegExp(`echo: wait ${chat}`));
+    expect(await store.approvals.pendingApprovals({ limit: 10 })).toEqual([]);
+    const [state] = (await store.budgets.states({ keys: [key] })).values();
+    // What was added counts once, whoever waited; only the other work still holds something.
+    expect(state).toMatchObject({ more: 25_000, held: amount });
   });
 });
 
@@ -213,3 +242,39 @@ describeGateway(
     });
   },
 );
+
+const speakers: FakeSpeech[] = [];
+afterAll(async () => {
+  for (const speaker of speakers) await speaker.close();
+});
+
+async function withSpeech(home: string): Promise<void> {
+  const speaker = await startFakeSpeech();
+  speakers.push(speaker);
+  const settings = { ...file, speech: { baseUrl: speaker.url } };
+  await writeFile(path.join(home, 'config.json'), JSON.stringify(settings), { mode: 0o600 });
+}
+
+describeGateway('speech under a budget', { furnish: withSpeech }, (fixture) => {
+  it('counts by the length of its text, and at the cap no speech server is asked', async () => {
+    const secret = newToken();
+    const hash = hashSecret(secret);
+    const { tokenId } = await fixture().store.access.putToken({ hash, name: 'reader', scopes: ['chat'] });
+    const speak = (): Promise<Response> =>
+      fixture().call('/v1/audio/speech', { token: secret, json: { input: 'Read this aloud, please.' } });
+    expect((await speak()).status).toBe(200);
+    const { budgets, groups } = await (
+      await fixture().call('/v1/usage?by=purpose', { token: secret })
+    ).json();
+    expect(groups).toMatchObject([{ key: 'speech' }]);
+    expect(budgets).toMatchObject([{ scope: 'person', spent: groups[0].promptTokens, reserved: 0 }]);
+    await use(fixture(), `token:${tokenId}`, 1);
+    const key = `person/tokens/${new Date().toISOString().slice(0, 10)}/token:${tokenId}`;
+    const amount = { key, limit: CAP, inTokens: true, amount: CAP - budgets[0].spent - 1 };
+    await fixture().store.budgets.reserve({ holder: 'others' }, [amount]);
+    const refused = await speak();
+    expect(refused.status).toBe(429);
+    expect(JSON.stringify(await refused.json())).toContain('The budget of 50,000 tokens a day');
+    expect(speakers.at(-1)?.spoken).toHaveLength(1);
+  });
+});
