@@ -67,6 +67,8 @@ export interface AgentLimits {
   answerMs: number;
   /** How long the model may take for the title of a session; after it the first words are the title. */
   titleMs: number;
+  /** Longest replay of a turn. */
+  replayMs: number;
 }
 
 export const DEFAULT_LIMITS: AgentLimits = {
@@ -83,6 +85,7 @@ export const DEFAULT_LIMITS: AgentLimits = {
   escalateMs: 5 * 60_000,
   answerMs: 4 * 60 * 60_000,
   titleMs: 30_000,
+  replayMs: 10 * 60_000,
 };
 
 /** Longest pause between two tries to reach the model server, in milliseconds. */

@@ -5,7 +5,6 @@ import type { Profile } from '../../protocol/agent/profile.ts';
 import type { ChatRequest, ToolCall, Usage } from '../../protocol/agent/provider.ts';
 import {
   MAX_REPLAY_ITERATIONS,
-  MAX_REPLAY_MS,
   MAX_REPLAY_RESULT_CHARS,
   type Replay,
   type ReplayCall,
@@ -108,14 +107,14 @@ async function runReplay(
   const original = originalOf(record);
   const { model, profile, isOther } = await resolve(shared, choice, original.model || undefined, signal);
   const setting = await replaySetting(shared, record, isOther ? profile : undefined);
-  const limit = AbortSignal.timeout(MAX_REPLAY_MS);
+  const limit = AbortSignal.timeout(shared.limits.replayMs);
   const run = new ReplayRun(shared, setting, model, payer, AbortSignal.any([signal, limit]));
   const startedAt = performance.now();
   try {
     await run.converse(new JournalAnswers(callsInJournal(record.journal)));
   } catch (error) {
     signal.throwIfAborted();
-    run.fail(error, limit.aborted);
+    run.fail(error, limit.aborted ? shared.limits.replayMs : undefined);
   }
   const replay = run.side(performance.now() - startedAt);
   const { turnId, session } = record;
@@ -214,13 +213,13 @@ class ReplayRun {
     }
   }
 
-  /** Ends the replay with what went wrong; the text so far stays. */
-  fail(error: unknown, isLate: boolean): void {
-    const failure = toGatewayError(error);
+  /** Ends the replay with what went wrong, or with the time that it may take; the text so far stays. */
+  fail(error: unknown, limitMs: number | undefined): void {
+    const isLate = limitMs !== undefined;
     this.#reason = isLate ? 'timed_out' : 'failed';
     this.#error = isLate
-      ? inEnglish('replay.timed_out', { minutes: MAX_REPLAY_MS / 60_000 })
-      : failure.message;
+      ? inEnglish('replay.timed_out', { minutes: limitMs / 60_000 })
+      : toGatewayError(error).message;
   }
 
   side(ms: number): ReplaySide {

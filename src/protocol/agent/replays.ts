@@ -33,8 +33,6 @@ export interface TurnRecord {
 
 /** Most model calls of a replay, whatever its profile allows. */
 export const MAX_REPLAY_ITERATIONS = 50;
-/** Longest replay, in milliseconds. */
-export const MAX_REPLAY_MS = 10 * 60_000;
 /** Longest result of a call that a replay reports, in UTF-16 units; the model reads it whole. */
 export const MAX_REPLAY_RESULT_CHARS = 2_000;
 

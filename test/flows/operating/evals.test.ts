@@ -6,7 +6,8 @@ import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { evalCommand, replayCommand } from '../../../src/commands/replay.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { MAX_CASES, type ReplayReport } from '../../../src/protocol/agent/replays.ts';
+import { MAX_CASES, MAX_OWN_MARKS, type ReplayReport } from '../../../src/protocol/agent/replays.ts';
+import { hashSecret, newToken } from '../../../src/security/token-lookup.ts';
 import { silentLog } from '../../database.ts';
 import { codeBlocks, ROOT } from '../../docs/pages.ts';
 import { runShell } from '../../docs/shell.ts';
@@ -201,6 +202,36 @@ describeGateway('an evaluation', options, (fixture) => {
     await fixture().call(`/v1/turns/${other}/mark`, { method: 'PUT', json: { set: 'gone' } });
     await fixture().call('/v1/sessions/http:gone', { method: 'DELETE' });
     expect(await fixture().sql`select * from eval_case where name = 'gone'`).toEqual([]);
+  });
+
+  it('has a bounded number of marks for each token that is no admin’s', async () => {
+    const token = newToken();
+    const hash = hashSecret(token);
+    const { tokenId } = await fixture().store.access.putToken({ hash, name: 'marker', scopes: ['chat'] });
+    const own = async (text: string): Promise<string> => {
+      const posted = await fixture().call('/v1/sessions/http:own/messages', {
+        token,
+        json: { content: text },
+      });
+      await fixture().idle('http:own');
+      return (await posted.json()).turnId;
+    };
+    const turns = [await own('the last one'), await own('one too many')];
+    await fixture().sql`
+      insert into eval_case (name, turn_id, session, record)
+      select 'own', 'own-' || n, 'http:own', '{"journal": []}' from generate_series(1, ${MAX_OWN_MARKS - 1}) n`;
+    const mark = (id = '', by?: string) =>
+      fixture().call(`/v1/turns/${id}/mark`, {
+        method: 'PUT',
+        json: {},
+        ...(by !== undefined && { token: by }),
+      });
+    expect((await mark(turns[0], token)).status).toBe(200);
+    const refused = await mark(turns[1], token);
+    expect(refused.status).toBe(409);
+    expect((await refused.json()).error.message).toContain(`You have marked ${MAX_OWN_MARKS} turns`);
+    expect((await mark(turns[1])).status).toBe(200);
+    expect(await fixture().sql`select 1 from session where owner_token_id = ${tokenId}`).toHaveLength(1);
   });
 
   it('has bounded sets', async () => {
