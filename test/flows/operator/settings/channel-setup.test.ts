@@ -16,19 +16,25 @@ const channelOf = async (fixture: GatewayFixture, name: string) => {
   return channels.find((channel: { name: string }) => channel.name === name);
 };
 
-describe('a channel that is off', () => {
-  let telegram: FakeTelegram;
-  let fixture: GatewayFixture;
+/** A gateway that could reach Telegram and has no token for it. */
+function openSwitchedOff(): { telegram: FakeTelegram; fixture: GatewayFixture } {
+  const parts = {} as ReturnType<typeof openSwitchedOff>;
   beforeAll(async () => {
-    telegram = await FakeTelegram.start();
-    fixture = await openGatewayFixture({ env: { TELEGRAM_API_ROOT: telegram.root } });
+    parts.telegram = await FakeTelegram.start();
+    parts.fixture = await openGatewayFixture({ env: { TELEGRAM_API_ROOT: parts.telegram.root } });
   });
   afterAll(async () => {
-    await fixture.close();
-    await telegram.close();
+    await parts.fixture.close();
+    await parts.telegram.close();
   });
+  return parts;
+}
+
+describe('a channel that is off', () => {
+  const parts = openSwitchedOff();
 
   it('refuses a token of another form, and one that the platform does not know, and saves neither', async () => {
+    const { fixture } = parts;
     const malformed = await setUp(fixture, 'telegram', { TELEGRAM_BOT_TOKEN: 'abc' });
     expect([malformed.status, malformed.body.error.code]).toEqual([400, 'bad_config']);
     expect(malformed.body.error.problems).toMatchObject([
@@ -44,6 +50,7 @@ describe('a channel that is off', () => {
   });
 
   it('starts at once with a token that the platform accepts, and keeps it for the next start', async () => {
+    const { fixture, telegram } = parts;
     const started = await setUp(fixture, 'telegram', { TELEGRAM_BOT_TOKEN: FAKE_TOKEN });
     expect(started.body).toMatchObject({ kind: 'started', findings: [{ level: 'ok' }, {}] });
     expect(await readFile(path.join(fixture.home, '.env'), 'utf8')).toContain(
@@ -78,19 +85,10 @@ describeGateway('a channel whose token is in the environment', { telegram: true 
 });
 
 describePage('a channel that is off', (tab) => {
-  let telegram: FakeTelegram;
-  let fixture: GatewayFixture;
-  beforeAll(async () => {
-    telegram = await FakeTelegram.start();
-    fixture = await openGatewayFixture({ env: { TELEGRAM_API_ROOT: telegram.root } });
-  });
-  afterAll(async () => {
-    await fixture.close();
-    await telegram.close();
-  });
+  const parts = openSwitchedOff();
 
   it('asks for what it needs by its name, and is switched on', async () => {
-    const page = await tab.open(fixture.gateway.url, { token: OWNER });
+    const page = await tab.open(parts.fixture.gateway.url, { token: OWNER });
     await page.locator('#transcript').waitFor();
     await goToScreen(page, 'channels');
     await page.locator('.settings-row', { hasText: 'Telegram' }).getByText('Not set up').waitFor();
