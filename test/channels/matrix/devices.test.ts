@@ -1,35 +1,14 @@
 /** The device of a bot on Matrix: the same one in every process, on every node, and known to others as the account's. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { check } from '../../../channels/matrix/check.ts';
 import { failureOf } from '../../fakes/gateway/channel-setup.ts';
 import { EncryptingClient } from '../../fakes/matrix/encrypting-client.ts';
 import { MATRIX_TOKEN } from '../../fakes/matrix/homeserver.ts';
-import { DEVICE, type FakePerson, type FakeRoom } from '../../fakes/matrix/rooms.ts';
+import { DEVICE } from '../../fakes/matrix/rooms.ts';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
+import { ada, person, room, setup, WAIT, useEncryptedRoom } from './encrypted-room.ts';
 
-const WAIT = { timeout: 20_000, interval: 10 };
-
-let setup: MatrixSetup;
-let ada: EncryptingClient;
-let room: FakeRoom;
-const person = (name: string): FakePerson => setup.server.rooms.person(name);
-
-beforeEach(async () => {
-  setup = await MatrixSetup.open();
-  await setup.start();
-  ada = await EncryptingClient.open(setup.server, person('Ada'));
-  room = setup.server.rooms.room(person('Ada'));
-  setup.server.rooms.encrypt(room, person('Ada'));
-  await deviceIsPublished();
-});
-afterEach(async () => await setup.close());
-
-async function deviceIsPublished(): Promise<void> {
-  await vi.waitFor(
-    () => expect(setup.server.keys.deviceIds(setup.server.rooms.bot.id)).toHaveLength(1),
-    WAIT,
-  );
-}
+useEncryptedRoom();
 
 it('has the same device with the same keys after a restart, and gives away no one-time key twice', async () => {
   await ada.says(room, 'before');

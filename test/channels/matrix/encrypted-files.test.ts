@@ -4,45 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { Attachment, EncryptedAttachment } from '@matrix-org/matrix-sdk-crypto-wasm';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { Media } from '../../../src/protocol/media.ts';
-import { EncryptingClient } from '../../fakes/matrix/encrypting-client.ts';
-import type { FakePerson, FakeRoom } from '../../fakes/matrix/rooms.ts';
-import { MatrixSetup } from '../../fakes/matrix/setup.ts';
+import { ada, expectUnseen, room, setup, WAIT, useEncryptedRoom } from './encrypted-room.ts';
 
-const WAIT = { timeout: 20_000, interval: 10 };
-
-let setup: MatrixSetup;
-let ada: EncryptingClient;
-let room: FakeRoom;
-const person = (name: string): FakePerson => setup.server.rooms.person(name);
-
-beforeEach(async () => {
-  setup = await MatrixSetup.open();
-  await setup.start();
-  ada = await EncryptingClient.open(setup.server, person('Ada'));
-  room = setup.server.rooms.room(person('Ada'));
-  setup.server.rooms.encrypt(room, person('Ada'));
-  await deviceIsPublished();
-});
-afterEach(async () => await setup.close());
-
-async function deviceIsPublished(): Promise<void> {
-  await vi.waitFor(
-    () => expect(setup.server.keys.deviceIds(setup.server.rooms.bot.id)).toHaveLength(1),
-    WAIT,
-  );
-}
-
-/** The homeserver has seen none of these words. */
-function expectUnseen(...words: string[]): void {
-  const { traffic, rooms } = setup.server;
-  const everything = [...traffic, JSON.stringify([...rooms.rooms.values()].map(({ events }) => events))].join(
-    '\n',
-  );
-  for (const word of words) expect(everything).not.toContain(word);
-}
+useEncryptedRoom();
 
 describe('files', () => {
   it('of a person are decrypted, and refused if the homeserver changed them', async () => {

@@ -1,42 +1,11 @@
 /** Encrypted rooms ("End-to-End Encryption"): another person's client reads what the bot sends, and the homeserver does not. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MAX_UNREAD } from '../../../channels/matrix/unread.ts';
 import { EncryptingClient } from '../../fakes/matrix/encrypting-client.ts';
-import type { FakePerson, FakeRoom } from '../../fakes/matrix/rooms.ts';
 import { MatrixSetup } from '../../fakes/matrix/setup.ts';
+import { ada, expectUnseen, person, room, setup, WAIT, useEncryptedRoom } from './encrypted-room.ts';
 
-const WAIT = { timeout: 20_000, interval: 10 };
-
-let setup: MatrixSetup;
-let ada: EncryptingClient;
-let room: FakeRoom;
-const person = (name: string): FakePerson => setup.server.rooms.person(name);
-
-beforeEach(async () => {
-  setup = await MatrixSetup.open();
-  await setup.start();
-  ada = await EncryptingClient.open(setup.server, person('Ada'));
-  room = setup.server.rooms.room(person('Ada'));
-  setup.server.rooms.encrypt(room, person('Ada'));
-  await deviceIsPublished();
-});
-afterEach(async () => await setup.close());
-
-async function deviceIsPublished(): Promise<void> {
-  await vi.waitFor(
-    () => expect(setup.server.keys.deviceIds(setup.server.rooms.bot.id)).toHaveLength(1),
-    WAIT,
-  );
-}
-
-/** The homeserver has seen none of these words. */
-function expectUnseen(...words: string[]): void {
-  const { traffic, rooms } = setup.server;
-  const everything = [...traffic, JSON.stringify([...rooms.rooms.values()].map(({ events }) => events))].join(
-    '\n',
-  );
-  for (const word of words) expect(everything).not.toContain(word);
-}
+useEncryptedRoom();
 
 it('reads what a person writes, and answers so that only the people of the room can read it', async () => {
   await ada.says(room, 'What rhymes with "moonbeam"?');
