@@ -27,7 +27,7 @@ export function person(name: string): FakePerson {
   return setup.server.rooms.person(name);
 }
 
-export async function deviceIsPublished(): Promise<void> {
+async function deviceIsPublished(): Promise<void> {
   const { keys, rooms } = setup.server;
   await vi.waitFor(() => expect(keys.deviceIds(rooms.bot.id)).toHaveLength(1), WAIT);
 }
