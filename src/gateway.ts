@@ -130,6 +130,7 @@ async function startModules(modules: Modules): Promise<Gateway> {
   return {
     url: url(),
     health: () => health.report(),
+    trial: async () => ({ isReady: (await health.report()).ready, ...meters.answers }),
     signInLink: () => security.signInLink(store.access, store.signIns, { url: url() }),
     stop: () => lifecycle.stop(),
   };

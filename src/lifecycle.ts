@@ -38,6 +38,8 @@ export interface Gateway {
   /** Where the HTTP channel listens. */
   readonly url: string;
   health(): Promise<HealthReport>;
+  /** What tells whether this version works: whether it is ready, and the answers so far. Throws `StoreError`. */
+  trial(): Promise<{ isReady: boolean; answered: number; failed: number }>;
   /** A link that signs a browser in once, with an admin's rights; undefined when no token has them. Throws `StoreError`. */
   signInLink(): Promise<string | undefined>;
   /** Stops running work at a point where it can be resumed, and closes everything. Never throws; may be called twice. */

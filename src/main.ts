@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { writeFirstConfig } from './commands/first-config.ts';
 import { openProcessLog } from './commands/process-log.ts';
+import { beginHandOver, handOver, reportTrial } from './commands/upgrade/trial.ts';
 import { processNotes, releaseStartMemory, type StartNotes } from './ops/start.ts';
 import { loadConfig } from './config.ts';
 import { visibleText } from './lib/text.ts';
@@ -55,6 +56,7 @@ export async function run(options: RunOptions = {}): Promise<void> {
     const { channels, model } = await gateway.health();
     // Written now, because a process that is killed writes nothing at its end: every start after it would compile all again.
     setImmediate(flushCompileCache);
+    if (speaksForAll()) reportTrial(() => gateway.trial());
     releaseStartMemory(async () => (await gateway.health()).running === 0);
     const states = Object.entries(channels).map(([name, { state }]) => [name, state] as const);
     const on: ChannelStates = Object.fromEntries(states.filter(([, state]) => state !== 'off'));
@@ -80,10 +82,11 @@ function tellToken(token: string): void {
 
 function endOnSignals(gateway: Gateway, log: Log): void {
   let ending = false;
-  const end = async (): Promise<void> => {
+  const end = async (next?: () => Promise<void>): Promise<void> => {
     if (ending) process.exit(130);
     ending = true;
     await gateway.stop();
+    await next?.();
     process.exit(0);
   };
   onSupervisorStop(() => void end());
@@ -95,6 +98,13 @@ function endOnSignals(gateway: Gateway, log: Log): void {
       void end();
     });
   }
+  // `parley upgrade` asks with it for the version that is due.
+  if (workerInstance() === undefined && process.platform !== 'win32')
+    process.on('SIGUSR2', () => {
+      if (ending || !beginHandOver()) return;
+      log.info('handing_over');
+      void end(handOver);
+    });
   // After an unknown error the state cannot be trusted: committed work is safe, and a supervisor starts a new
   // process. It ends at once, without freeing its lanes, so that the crash counts against the messages it was
   // working on.

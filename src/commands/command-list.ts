@@ -75,6 +75,11 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     ],
   },
   {
+    usage: 'upgrade [VERSION|FOLDER]',
+    does: 'install another version (default: the newest) beside this one, and have the running gateway go on as it; it goes back by itself if that fails',
+    options: [['--back', 'go back to the version before']],
+  },
+  {
     usage: 'sessions',
     does: 'list the sessions of all people, newest first',
     options: [

@@ -20,6 +20,7 @@ import { GatewayError, optionalModule } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
 import { start } from './start.ts';
+import { followCurrent } from './upgrade/versions.ts';
 import { createStartNotes, type StartNotes } from '../ops/start.ts';
 import { type Config, configFile, loadConfig, secretsOf } from '../config.ts';
 import type { Log } from '../protocol/log.ts';
@@ -49,6 +50,7 @@ export async function runCommand([command, ...rest]: readonly string[]): Promise
   if (command !== 'init') refuseUnknownOptions(command, checked);
   if (command === 'start') return await start(rest);
   addEnvFiles();
+  await followCurrent();
   const runWithoutStore = Object.hasOwn(WITHOUT_STORE, command) ? WITHOUT_STORE[command] : undefined;
   if (runWithoutStore !== undefined) return await runWithoutStore(rest);
   const read = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
@@ -122,6 +124,14 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
         restoreCommand(config, { log: commandLog(config), progress }, options),
       ),
     );
+  },
+  async upgrade(args) {
+    const { readUpgradeOptions, upgradeCommand } = await import('./upgrade/upgrade.ts');
+    const options = readUpgradeOptions(args);
+    const config = loadConfig(process.env);
+    const step = (text: string): void => void process.stderr.write(`${visibleText(text)}\n`);
+    const { signal } = endedBySignals();
+    print(await upgradeCommand(options, config, { step, signal, log: commandLog(config) }));
   },
   async verify(args) {
     const [file, ...more] = args;

@@ -5,6 +5,7 @@ import { GatewayError } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
 import { readArguments } from './arguments.ts';
+import { followCurrent, trialDue } from './upgrade/versions.ts';
 
 /** Processes that one supervisor starts at most: each has its own connections to the database. */
 export const MAX_WORKERS = 64;
@@ -13,6 +14,12 @@ export const MAX_WORKERS = 64;
 export async function start(args: readonly string[]): Promise<void> {
   const workers = readWorkers(args);
   addEnvFiles();
+  await followCurrent();
+  const due = trialDue();
+  if (due !== undefined) {
+    const { tryVersion } = await import('./upgrade/trial.ts');
+    await tryVersion(due);
+  }
   if (workers > 1 && cluster.isPrimary) {
     const { superviseWorkers } = await import('./workers.ts');
     return await superviseWorkers(workers);

@@ -16,6 +16,7 @@ import {
   type WorkerReady,
 } from '../worker.ts';
 import { openProcessLog } from './process-log.ts';
+import { beginHandOver, handOver } from './upgrade/trial.ts';
 import { type HomeLock, lockHome, makeHome, type EmbeddedDatabase, openEmbedded } from '../store/index.ts';
 
 /** Longest wait for the metrics of a worker, in milliseconds; a busy one is missing from the answer. */
@@ -41,6 +42,7 @@ export async function superviseWorkers(count: number): Promise<void> {
   const { log } = openProcessLog(config);
   const lock = await lockHome(config.home);
   let database: EmbeddedDatabase | undefined;
+  let isNext = false;
   try {
     if (config.env.DATABASE_URL === undefined) {
       const connections = COMMAND_CONNECTIONS + count * WORKER_CONNECTIONS;
@@ -49,10 +51,12 @@ export async function superviseWorkers(count: number): Promise<void> {
     }
     const supervisor = new Supervisor(count, lock, database?.socketPath, log);
     await supervisor.run();
+    isNext = supervisor.isAskedForNext;
   } finally {
     await database?.close();
     lock.release();
   }
+  if (isNext) await handOver();
   // Signal handlers and the channels to the workers would keep the process alive.
   process.exit(process.exitCode);
 }
@@ -73,6 +77,8 @@ class Supervisor {
   #ending = false;
   #announced = false;
   #link: string | undefined;
+  /** It ended so that another version can begin. */
+  isAskedForNext = false;
 
   constructor(count: number, lock: HomeLock, socketPath: string | undefined, log: Log) {
     this.#count = count;
@@ -90,6 +96,13 @@ class Supervisor {
         this.#end();
       });
     }
+    // `parley upgrade` asks with it for the version that is due.
+    process.on('SIGUSR2', () => {
+      if (this.#ending || !beginHandOver()) return;
+      this.#log.info('handing_over');
+      this.isAskedForNext = true;
+      this.#end();
+    });
     // The first one brings the tables up to date and makes the first token; the others follow it.
     this.#start(1);
     await this.#over.promise;

@@ -14,7 +14,7 @@ import { openPlainFile, walkEverything } from '../lib/walk-folder.ts';
 
 /** What belongs to this process, this machine or the database, or is regenerated. */
 const LEFT_OUT =
-  /^(pg|pg\.new-.*|cache|logs|instance|lock([.-].*)?|[^/]*\.schema\.json|[^/]*\.new|\.restor(ing|ed))$/;
+  /^(pg|pg\.new-.*|cache|logs|versions|accepted-migrations\.json|instance|lock([.-].*)?|[^/]*\.schema\.json|[^/]*\.new|\.restor(ing|ed))$/;
 /** Bytes in one record. */
 const PIECE_BYTES = 64 * 1024;
 

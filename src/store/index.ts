@@ -2,7 +2,8 @@
 export { dumpDatabase } from './database/dump.ts';
 export { beginLoading } from './database/load.ts';
 export type { Loading } from './database/load.ts';
-export { knownMigrations } from './database/migrate.ts';
+export { compareMigrations, knownMigrations } from './database/migrate.ts';
+export { acceptMigrations } from './embedded/accepted-migrations.ts';
 export { openEmbedded } from './embedded/embedded.ts';
 export type { EmbeddedDatabase } from './embedded/embedded.ts';
 export { lockHome, makeFolder, makeHome } from './embedded/home.ts';

@@ -7,6 +7,7 @@ import { serverOf } from '../lib/connection-url.ts';
 import { connect, type DatabasePlace, type Sql } from './database/database.ts';
 import { readJournal } from './database/migrate.ts';
 import { withRetry } from './database/retry.ts';
+import { acceptedMigrations } from './embedded/accepted-migrations.ts';
 import { VERSION_FILE } from './embedded/data-folder.ts';
 import { liveHolder } from './embedded/home.ts';
 import { errorCode } from '../protocol/errors.ts';
@@ -21,10 +22,11 @@ export async function inspectDatabase(options: {
   databaseUrl: string | undefined;
 }): Promise<DatabaseReport> {
   const { home, databaseUrl } = options;
-  if (databaseUrl !== undefined) return await ask({ url: databaseUrl, schema: SCHEMA }, 'postgres');
+  const accepted = acceptedMigrations(home);
+  if (databaseUrl !== undefined) return await ask({ url: databaseUrl, schema: SCHEMA }, 'postgres', accepted);
   const holder = await liveHolder(home);
   if (holder?.socketPath === undefined) return await inspectFolder(path.join(home, 'pg'));
-  return await ask({ socketPath: holder.socketPath, schema: SCHEMA }, 'embedded');
+  return await ask({ socketPath: holder.socketPath, schema: SCHEMA }, 'embedded', accepted);
 }
 
 /** The id of the process that holds this home now; undefined if none does. Never throws for a missing home. */
@@ -32,10 +34,14 @@ export async function holderOf(home: string): Promise<number | undefined> {
   return (await liveHolder(home))?.pid;
 }
 
-async function ask(place: DatabasePlace, kind: 'postgres' | 'embedded'): Promise<DatabaseReport> {
+async function ask(
+  place: DatabasePlace,
+  kind: 'postgres' | 'embedded',
+  accepted: readonly number[],
+): Promise<DatabaseReport> {
   const client = connect({ ...place, applicationName: 'parley doctor' }, 1, { connect_timeout: 3 });
   try {
-    return await withRetry(() => read(client, kind), {
+    return await withRetry(() => read(client, kind, accepted), {
       forMs: TRY_MS,
       server: place.url === undefined ? undefined : serverOf(place.url),
     });
@@ -44,14 +50,18 @@ async function ask(place: DatabasePlace, kind: 'postgres' | 'embedded'): Promise
   }
 }
 
-async function read(sql: Sql, kind: 'postgres' | 'embedded'): Promise<DatabaseReport> {
+async function read(
+  sql: Sql,
+  kind: 'postgres' | 'embedded',
+  accepted: readonly number[],
+): Promise<DatabaseReport> {
   await sql`select 1`;
   const startedAt = Date.now();
   const [server] = await sql<{ version: string; at: Date }[]>`
     select current_setting('server_version') as version, clock_timestamp() as at`;
   const endedAt = Date.now();
   const [size] = await sql<{ bytes: string }[]>`select pg_database_size(current_database()) as bytes`;
-  const { state: tables } = await readJournal(sql, SCHEMA);
+  const { state: tables } = await readJournal(sql, SCHEMA, { accepted });
   const report = {
     state: 'open',
     kind,

@@ -3,6 +3,7 @@ import { StoreError } from '../protocol/errors.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import type { Log } from '../protocol/log.ts';
 import type { DatabasePlace } from './database/database.ts';
+import { acceptedMigrations } from './embedded/accepted-migrations.ts';
 import { type EmbeddedDatabase, openEmbedded } from './embedded/embedded.ts';
 import { type HomeLock, instanceOf, liveHolder, lockHome } from './embedded/home.ts';
 import { migrateDatabase } from './database/migrate.ts';
@@ -43,6 +44,7 @@ export async function openStore(options: StoreOptions): Promise<HomeStore> {
     const store = await openStoreAt(home.place, {
       ...options,
       migrate: !home.attached,
+      accepted: acceptedMigrations(options.home),
       isShared: options.worker !== undefined,
     });
     let closing: Promise<void> | undefined;
@@ -79,7 +81,8 @@ export async function openDatabaseOf(options: StoreOptions): Promise<HomeDatabas
     if (!home.attached) {
       options.progress?.step('Preparing the tables…');
       const { retryForMs, progress } = options;
-      await migrateDatabase(home.place, { retryForMs, progress });
+      const accepted = acceptedMigrations(options.home);
+      await migrateDatabase(home.place, { retryForMs, progress, accepted });
     }
     return home;
   } catch (error) {

@@ -114,10 +114,11 @@ export async function openStoreAt(
     newSessions,
     progress,
     isShared = false,
-  }: UseOptions & { migrate: boolean },
+    accepted,
+  }: UseOptions & { migrate: boolean; accepted?: readonly number[] },
 ): Promise<Store> {
   progress?.step('Preparing the tables…');
-  if (migrate) await migrateDatabase(place, { retryForMs, progress });
+  if (migrate) await migrateDatabase(place, { retryForMs, progress, accepted });
   const database = openDatabase({ ...place, poolSize, retryForMs });
   const notes = openDatabase({ ...place, poolSize: NOTE_CONNECTIONS, retryForMs });
   const searches = openDatabase({

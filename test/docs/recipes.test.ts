@@ -92,6 +92,7 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     /^npx parley (replay|eval) /,
     'test/flows/operating/evals.test.ts runs every line of docs/evals.md, with turns and models that there are',
   ],
+  [/^npx parley upgrade/, 'test/install/upgrade.test.ts upgrades, by folders and back'],
   [/^npx parley start --workers /, 'test/flows/operating/workers.test.ts starts two'],
   [
     /^npx parley (sessions|export|schedule)/,

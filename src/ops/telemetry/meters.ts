@@ -19,6 +19,8 @@ export interface Meters {
   registry: Registry;
   /** Counts an attempt of a turn that has ended. Never throws. */
   ended(traced: TracedTurn): void;
+  /** Turns of this process that ended with an answer, and with a failure. */
+  readonly answers: Readonly<{ answered: number; failed: number }>;
   /** Counts a run of a subagent that has ended. Never throws. */
   subagentEnded(traced: TracedSubagent): void;
   /** Counts a decided request for approval. */
@@ -57,9 +59,16 @@ export function createMeters(version: string, restarts = 0): Meters {
   const modelTime = counter('parley_model_seconds_total', 'Time that models worked.', ['model', 'purpose']);
   const span = meterSpans(register, label);
   const subagents = histogram('parley_subagent_seconds', 'Runs of subagents.', ['outcome'], LONG);
+  const answers = { answered: 0, failed: 0 };
+  const meterTurn = meterTurns(register, label, span);
   return {
     registry,
-    ended: meterTurns(register, label, span),
+    answers,
+    ended(traced) {
+      if (traced.ended && traced.attempt.outcome === 'failed') answers.failed += 1;
+      else if (traced.ended) answers.answered += 1;
+      meterTurn(traced);
+    },
     subagentEnded({ attempt: { outcome, ms, spans } }) {
       subagents.observe({ outcome: label('outcome', outcome) }, ms / 1_000);
       for (const one of spans) span(one);

@@ -42,6 +42,8 @@ export async function migrateDatabase(
   options: {
     retryForMs?: number | undefined;
     migrationsFolder?: string;
+    /** Unknown migrations that are no reason to refuse the database: see `acceptedMigrations`. */
+    accepted?: readonly number[] | undefined;
     /** How long other gateways may take to end if their tables change, in milliseconds. */
     othersEndWithinMs?: number;
     progress?: StartProgress | undefined;
@@ -54,7 +56,7 @@ export async function migrateDatabase(
   try {
     const prepare = async (): Promise<void> => {
       if (place.url !== undefined) await refusePooler(place);
-      await migrateUnderLock(client, place, folder, options.othersEndWithinMs);
+      await migrateUnderLock(client, place, folder, options);
     };
     await withRetry(prepare, {
       forMs: options.retryForMs,
@@ -79,6 +81,27 @@ function waitReporter({ url }: DatabasePlace, progress: StartProgress | undefine
   };
 }
 
+/**
+ * How the migrations of another version's folder differ from this program's: those that only it has, those that only this program has, and
+ * whether all of these only add.
+ */
+export function compareMigrations(folder: string): { theirs: number[]; own: number[]; isAdditive: boolean } {
+  const [others, known] = [folder, MIGRATIONS].map((one) => readMigrationFiles({ migrationsFolder: one }));
+  const theirs = without(others ?? [], known ?? []);
+  const own = without(known ?? [], others ?? []);
+  return {
+    theirs: theirs.map(({ folderMillis }) => folderMillis),
+    own: own.map(({ folderMillis }) => folderMillis),
+    isAdditive: [...theirs, ...own].every(({ sql }) => sql.every(isAdditive)),
+  };
+}
+
+type MigrationFiles = ReturnType<typeof readMigrationFiles>;
+
+function without(files: MigrationFiles, others: MigrationFiles): MigrationFiles {
+  return files.filter(({ folderMillis: at }) => others.every(({ folderMillis }) => folderMillis !== at));
+}
+
 /** The timestamps by which the journal identifies this program's migrations, oldest first. */
 export function knownMigrations(folder = MIGRATIONS): number[] {
   return readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis);
@@ -88,13 +111,13 @@ async function migrateUnderLock(
   sql: ReturnType<typeof connect>,
   place: DatabasePlace,
   folder: string,
-  othersEndWithinMs?: number,
+  { othersEndWithinMs, accepted }: { othersEndWithinMs?: number; accepted?: readonly number[] | undefined },
 ): Promise<void> {
   const { schema } = place;
   await refuseOldPostgres(sql);
   const lock = sql`hashtextextended(${`parley migration ${schema}`}, 0)`;
   await sql`select pg_advisory_lock(${lock})`;
-  const missing = await missingStatements(sql, place, folder);
+  const missing = await missingStatements(sql, place, folder, accepted);
   await refuseBesideOthers(sql, schema, missing, othersEndWithinMs);
   await migrate(drizzle(sql), {
     migrationsFolder: folder,
@@ -119,23 +142,34 @@ async function refuseOldPostgres(sql: Sql): Promise<void> {
  * How a database's journal compares with the migrations of this program, and the times of those applied. Changes
  * nothing.
  */
-export async function readJournal(sql: Sql, schema: string, folder = MIGRATIONS) {
+export async function readJournal(
+  sql: Sql,
+  schema: string,
+  { folder = MIGRATIONS, accepted = [] }: { folder?: string; accepted?: readonly number[] | undefined } = {},
+) {
   const [journal] = await sql<{ found: boolean }[]>`
     select to_regclass(${`"${schema}"."${JOURNAL}"`}) is not null as found`;
   if (journal?.found !== true) return { state: 'none', applied: [] } as const;
   const migrations = knownMigrations(folder);
   const rows = await sql<{ at: string }[]>`select created_at as at from ${sql(schema)}.${sql(JOURNAL)}`;
   const applied = rows.map(({ at }) => Number(at));
-  const unknown = applied.filter((at) => !migrations.includes(at));
-  if (unknown.length === 0)
-    return { state: applied.length < migrations.length ? 'behind' : 'current', applied } as const;
+  const unknown = applied.filter((at) => !migrations.includes(at) && !accepted.includes(at));
+  if (unknown.length === 0) {
+    const isBehind = migrations.some((at) => !applied.includes(at));
+    return { state: isBehind ? 'behind' : 'current', applied } as const;
+  }
   const isOlder = Math.min(...unknown) < Math.min(...migrations);
   return { state: isOlder ? 'unreleased' : 'newer', applied } as const;
 }
 
 /** The statements that bring this database up to date. Throws `StoreError` if it has a migration unknown to this version. */
-async function missingStatements(sql: Sql, place: DatabasePlace, folder: string): Promise<string[]> {
-  const { state, applied } = await readJournal(sql, place.schema, folder);
+async function missingStatements(
+  sql: Sql,
+  place: DatabasePlace,
+  folder: string,
+  accepted: readonly number[] | undefined,
+): Promise<string[]> {
+  const { state, applied } = await readJournal(sql, place.schema, { folder, accepted });
   if (state === 'none') return [];
   if (state === 'unreleased') throw unreleased(place);
   if (state === 'newer')

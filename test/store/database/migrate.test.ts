@@ -5,8 +5,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import journal from '../../../drizzle/meta/_journal.json' with { type: 'json' };
-import { isAdditive, migrateDatabase } from '../../../src/store/database/migrate.ts';
+import { isAdditive, migrateDatabase, readJournal } from '../../../src/store/database/migrate.ts';
 import { connect, type DatabasePlace, type Sql } from '../../../src/store/database/database.ts';
+import { acceptedMigrations, acceptMigrations } from '../../../src/store/embedded/accepted-migrations.ts';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { openStoreAt } from '../../../src/store/store.ts';
 import { describeStore, makeEmbeddedHome, silentLog } from '../../database.ts';
@@ -66,6 +67,22 @@ describeStore('migration', (databases) => {
     ['UPDATE "a" SET "b" = 1', false],
   ])('considers %s additive: %s', (statement, is) => {
     expect(isAdditive(statement)).toBe(is);
+  });
+
+  it('accepts a newer database after an upgrade that went back, and no other', async () => {
+    const { place, sql } = await databases.open();
+    const home = await mkdtemp(path.join(tmpdir(), 'parley-accepted-'));
+    onTestFinished(() => rm(home, { recursive: true }));
+    await sql`insert into migration (hash, created_at) values ('added', 99999999999997), ('other', 99999999999998)`;
+    acceptMigrations(home, [99_999_999_999_997]);
+    const open = () => migrateDatabase(place, { accepted: acceptedMigrations(home) });
+    await expect(open()).rejects.toMatchObject({ code: 'schema_newer' });
+    acceptMigrations(home, [99_999_999_999_998]);
+    await open();
+    expect(await readJournal(sql, place.schema, { accepted: acceptedMigrations(home) })).toMatchObject({
+      state: 'current',
+    });
+    await sql`delete from migration where created_at > 99999999999990`;
   });
 
   it('refuses a database written by a newer version', async () => {

@@ -1,0 +1,29 @@
+/**
+ * Migrations of other versions that the program accepts in the database of a home, although it does not know them: they only added, and
+ * an upgrade has gone back to this version.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { parseJson } from '../../lib/json/json.ts';
+
+const FILE = 'accepted-migrations.json';
+const times = z.array(z.number()).max(1_000);
+
+/** Their times. Never throws. */
+export function acceptedMigrations(home: string): number[] {
+  try {
+    return times.safeParse(parseJson(readFileSync(path.join(home, FILE), 'utf8'))).data ?? [];
+  } catch {
+    // No upgrade ever went back.
+    return [];
+  }
+}
+
+/** Accepts further ones. Throws errors of the file system. */
+export function acceptMigrations(home: string, more: readonly number[]): void {
+  const all = new Set([...acceptedMigrations(home), ...more]);
+  const draft = path.join(home, `${FILE}.${process.pid}.new`);
+  writeFileSync(draft, JSON.stringify([...all]), { mode: 0o600 });
+  renameSync(draft, path.join(home, FILE));
+}
