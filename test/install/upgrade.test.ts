@@ -27,7 +27,10 @@ beforeAll(async () => {
   const file = path.join(next, 'package.json');
   await writeFile(file, (await readFile(file, 'utf8')).replace(/"version": ".*"/, '"version": "9.0.0"'));
   await addMigration(next);
-  for (const root of [now, next]) expect(await build(root)).toBeUndefined();
+  for (const root of [now, next]) {
+    const problem = await build(root);
+    if (problem !== undefined) throw new Error(problem);
+  }
   versions = {
     now,
     next,

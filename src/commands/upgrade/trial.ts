@@ -154,7 +154,7 @@ function follow(child: ChildProcess): Life {
 /** Ends as the child does, or goes on with the next version when it asks for that. */
 async function endWith(life: Life): Promise<never> {
   await life.over;
-  if (life.code === NEXT_VERSION_EXIT) return await becomeVersion(OWN);
+  if (life.code === NEXT_VERSION_EXIT) await becomeVersion(OWN);
   process.exit(life.code);
 }
 
@@ -173,21 +173,21 @@ async function stop(child: ChildProcess, { ended, over }: Life): Promise<void> {
 
 function keep({ trial, stoppedAt, ...versions }: VersionsState, readyAt: number | undefined): void {
   if (trial === undefined) return;
-  const { id, ...current } = trial;
+  const { root, version } = trial;
   const pauseMs =
     readyAt !== undefined && stoppedAt !== undefined ? Math.max(0, readyAt - stoppedAt) : undefined;
   const last = { ...trial, from: OWN, outcome: 'kept' as const, pauseMs };
-  const isOrigin = current.root === versions.origin.root;
-  writeVersions({ ...versions, current: isOrigin ? undefined : current, last });
-  process.stderr.write(`Version ${current.version} is kept.\n`);
+  const current = root === versions.origin.root ? undefined : { root, version };
+  writeVersions({ ...versions, current, last });
+  process.stderr.write(`Version ${version} is kept.\n`);
 }
 
 /** The tables that it may have added stay: this version is told to accept them. */
-function goBack({ trial, stoppedAt: _, ...versions }: VersionsState, reason: string): void {
+function goBack({ trial, origin, current }: VersionsState, reason: string): void {
   if (trial === undefined) return;
   const { theirs } = compareMigrations(path.join(trial.root, 'drizzle'));
   acceptMigrations(path.dirname(versionsFolder()), theirs);
-  writeVersions({ ...versions, last: { ...trial, from: OWN, outcome: 'went_back', reason } });
+  writeVersions({ origin, current, last: { ...trial, from: OWN, outcome: 'went_back', reason } });
   process.stderr.write(
     `Version ${trial.version} was tried and did not work: ${reason} Version ${OWN.version} runs again.\n`,
   );
