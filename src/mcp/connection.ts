@@ -190,7 +190,7 @@ async function open(
     declineRequest(method, params, log, onQuestion);
   client.setNotificationHandler('notifications/tools/list_changed', onListChanged);
   client.setNotificationHandler('notifications/prompts/list_changed', onListChanged);
-  const { promise: loss, resolve: lose } = Promise.withResolvers<string>();
+  const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
   Object.assign(client, {
     onclose: () => lose('The server closed the connection.'),
     onerror: (error: Error) => {
@@ -213,6 +213,17 @@ async function open(
   } finally {
     signal.removeEventListener('abort', abort);
   }
+  return connectionOf(client, transport, { lost, lose }, { onListChanged, onQuestion }, { log, clock });
+}
+
+/** An introduced client as a connection, which follows changes until it is closed. */
+function connectionOf(
+  client: Client,
+  transport: Transport,
+  { lost, lose }: { lost: Promise<string>; lose: (reason: string) => void },
+  { onListChanged, onQuestion }: ServerEvents,
+  { log, clock }: Pick<ConnectionDeps, 'log' | 'clock'>,
+): Connection {
   const closing = new AbortController();
   // A server of today keeps no session that it could forget.
   const loseBy = (error: unknown): void => {
@@ -234,8 +245,8 @@ async function open(
   return {
     can: { tools: tools !== undefined, prompts: prompts !== undefined, resources: resources !== undefined },
     request,
-    ping: async (end) => void (await request({ method }, z.looseObject({}), { signal: end })),
-    lost: loss,
+    ping: async (signal) => void (await request({ method }, z.looseObject({}), { signal })),
+    lost,
     async close() {
       closing.abort();
       if (transport instanceof StreamableHTTPClientTransport) {

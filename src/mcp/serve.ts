@@ -60,16 +60,16 @@ function createServer(version: string, offer: McpOffer): Server {
     { capabilities: { tools: {}, resources: {} }, instructions: offer.instructions },
   );
   server.setRequestHandler('tools/list', () => ({ tools: [...offer.tools()] }));
-  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { _meta, notify } }) => {
     const { name, arguments: args = {} } = params;
-    const progressToken = mcpReq._meta?.progressToken;
+    const progressToken = _meta?.progressToken;
     let progress = 0;
     const result = await offer.call(name, args, (message) => {
       if (progressToken === undefined) return;
       progress += 1;
       const notification = { progressToken, progress, message };
       // A client that has left gets the answer when it comes back.
-      mcpReq.notify({ method: 'notifications/progress', params: notification }).catch(() => undefined);
+      notify({ method: 'notifications/progress', params: notification }).catch(() => undefined);
     });
     if (result === undefined)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name.slice(0, 80)}".`);

@@ -45,14 +45,14 @@ function createServer(): Server {
   server.setRequestHandler('resources/read', ({ params: { uri } }) => ({
     contents: [{ uri, text: 'milk' }],
   }));
-  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { _meta, notify } }) => {
     switch (params.name) {
       case 'echo':
         return text(String(params.arguments?.['text']));
       case 'progress':
       case 'hang': {
-        const progressToken = mcpReq._meta?.progressToken ?? '';
-        await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
+        const progressToken = _meta?.progressToken ?? '';
+        await notify({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
         return params.name === 'progress' ? text('all parts') : await new Promise(() => undefined);
       }
       case 'ask_user':

@@ -1,7 +1,7 @@
 /** Programs that speak MCP with the gateway, by the clients of the protocol's own SDK: today's, and the one before. */
-import { Client as OldClient } from 'mcp-sdk-v1/client/index.js';
-import { StreamableHTTPClientTransport as OldTransport } from 'mcp-sdk-v1/client/streamableHttp.js';
-import { CallToolResultSchema } from 'mcp-sdk-v1/types.js';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
