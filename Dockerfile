@@ -8,8 +8,10 @@ RUN npm ci
 COPY src ./src
 COPY channels ./channels
 # What only builds leaves, and so does the Node.js that comes with the packages: the image has its own. Other optional packages
-# are needed: what reads pictures is one of them.
-RUN npm run build && npm prune --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node
+# are needed: what reads pictures is one of them. Traces for OpenTelemetry work in the image without a further installation.
+RUN npm run build && npm prune --omit=dev \
+  && npm install --no-save --save-prod --omit=dev @opentelemetry/api@1.10.0 @opentelemetry/exporter-trace-otlp-proto@0.301.1 @opentelemetry/resources@3.1.1 @opentelemetry/sdk-trace@3.1.1 \
+  && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production \

@@ -71,7 +71,11 @@ async function openModules(
   if (revoked !== undefined) log.warn({ token: revoked }, 'token_stays_revoked');
   const loop = ops.startLoopMonitor();
   const fanout = await bus.chooseFanout(env.NATS_URL, store, log);
-  const about = { version: packageFile.version, serverOf: providers.serverLookup(config.modelServers) };
+  const about = {
+    version: packageFile.version,
+    versions: packageFile.devDependencies,
+    serverOf: providers.serverLookup(config.modelServers),
+  };
   const telemetry = await ops.startTelemetry(env, about, log);
   progress?.step('Asking the model servers…');
   const servers = await providers.openModelServers(config, { loopDelayMs: () => loop.recentMs() });

@@ -51,6 +51,13 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
   { usage: 'sign-ins', does: 'list the browsers that are signed in with a link' },
   { usage: 'sign-ins revoke ID', does: 'sign a browser out' },
   {
+    usage: 'acp',
+    does: 'be an agent of an editor that speaks the Agent Client Protocol, such as Zed (started by the editor)',
+    options: [
+      ['--url URL', 'address of the gateway (default: the one of this home); PARLEY_TOKEN holds its token'],
+    ],
+  },
+  {
     usage: 'logs',
     does: 'show the last lines of the log',
     options: [

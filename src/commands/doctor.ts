@@ -14,11 +14,13 @@ import { hostsOf } from '../lib/connection-url.ts';
 import { escapeControls } from '../lib/text.ts';
 import { newestBackup } from '../ops/daily-backups.ts';
 import { applyFixes, findingLines, findingsJson, summary } from '../ops/doctor/report.ts';
+import { telemetryFinding } from '../ops/telemetry/index.ts';
 import { backupFinding, databaseFindings } from '../ops/doctor/database.ts';
 import {
   brokenFinding,
   diskFinding,
   homeFinding,
+  isInstalled,
   mcpFindings,
   nodeFinding,
   packagesFinding,
@@ -67,6 +69,7 @@ async function examine(environment: Environment): Promise<Finding[]> {
   const first = [
     nodeFinding(process.versions.node, packageFile.engines.node, packageFile.version),
     packagesFinding(Object.keys(packageFile.optionalDependencies)),
+    ...telemetryFinding(environment, packageFile.devDependencies, isInstalled),
     homeFinding(home, holder, makeHome),
     ...open.map(permissionFinding),
     guarded('Disk', () => diskFinding(home)),

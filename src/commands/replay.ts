@@ -215,7 +215,8 @@ async function withReplays<T>(
 ): Promise<T> {
   const loop = startLoopMonitor();
   const redact = redactor(secretsOf(config));
-  const about = { version: packageFile.version, serverOf: () => undefined };
+  const { version, devDependencies: versions } = packageFile;
+  const about = { version, versions, serverOf: () => undefined };
   const telemetry = await startTelemetry(
     { ...config.env, OTEL_EXPORTER_OTLP_ENDPOINT: undefined },
     about,

@@ -64,6 +64,10 @@ const START_NOW = 'Start it now? It prints a link that opens the page (yes, no)'
 /** The commands that open no store. They read their own arguments, and throw `GatewayError`. */
 const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = {
   completion: (args) => print(completionCommand(args)),
+  async acp(args) {
+    const { acpCommand } = await import('./acp/acp.ts');
+    await acpCommand(args, process.env);
+  },
   async logs(args) {
     const { logsCommand } = await import('../ops/logs-command.ts');
     const run = logsCommand(args);

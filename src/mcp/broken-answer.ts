@@ -2,8 +2,7 @@
  * Answers that break the protocol, such as a result that is no object. The official client drops them silently, and the
  * call would wait for its time limit: it gets an error at once instead.
  */
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCErrorResponse } from '@modelcontextprotocol/sdk/types.js';
+import type { FetchLike, JSONRPCErrorResponse } from '@modelcontextprotocol/client';
 import { isJsonObject, parseJson } from '../lib/json/json.ts';
 
 /** The code of the error, of those that JSON-RPC 2.0 leaves to implementations (section 5.1). */

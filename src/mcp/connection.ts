@@ -1,46 +1,47 @@
 /** One connection to a server, made with the official client: its capabilities, and its end. */
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import {
+  Client,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type PriorDiscovery,
+  type ProgressCallback,
+  SdkHttpError,
+  SSEClientTransport,
   StreamableHTTPClientTransport,
-  StreamableHTTPError,
-} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import {
-  McpError,
-  ErrorCode,
-  PromptListChangedNotificationSchema,
-  ToolListChangedNotificationSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+  type Transport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { GatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { ServiceFetch } from '../protocol/agent/tool.ts';
+import { type Clock, pauseOn } from '../lib/clock.ts';
+import { repairResults } from './broken-answer.ts';
+import { knowsNoProbe, lossOf, unavailable } from './failures.ts';
 import type { Logins } from './oauth/logins.ts';
-import { BROKEN_ANSWER, repairResults } from './broken-answer.ts';
 import { confined } from './oauth/origins.ts';
 import { loginNeeded, refreshOnce, renewal } from './oauth/renewal.ts';
+import { declineRequest, withoutInput } from './questions.ts';
 import type { McpServerSettings } from './settings.ts';
 import { StdioTransport } from './stdio-transport.ts';
-import { PARLEY } from '../protocol/texts/parley.ts';
-import { type Clock, pauseOn } from '../lib/clock.ts';
 
 /** Longest wait for a server to introduce itself, in milliseconds; npx may have to download it first. */
 const INTRODUCTION_MS = 120_000;
+/** Longest wait for the answer to the question which protocol a server speaks, in milliseconds: old ones may ignore it. */
+export const PROBE_MS = 10_000;
 /** HTTP statuses of a server that does not know the current transport: it may know the older one. */
 const NO_STREAMABLE_HTTP = [400, 404, 405, 406, 415, 501];
-/** The user refused: the answer to a request to use our model. */
-const REFUSED = -1;
-/** The client's answer on behalf of the server when the connection ends. */
-const CONNECTION_CLOSED: number = ErrorCode.ConnectionClosed;
 /** Longest wait for an answer; the caller's signal ends a call long before that. */
 const NEVER_MS = 2 ** 31 - 1;
-/** The client's error for a request that it could not send. */
-const CONNECTION_GONE = /^(Not connected|Error POSTing to endpoint)/;
 /** The client's error for a stream that it has abandoned. */
 const STREAM_GIVEN_UP = /Maximum reconnection attempts/;
-
-const elicitation = z.looseObject({ message: z.string() });
+/** Pause before the reports of changes are requested again after their stream has ended, in milliseconds. */
+const LISTEN_PAUSE_MS = 5_000;
+/** The error for a stream that has ended too early, of those that JSON-RPC 2.0 leaves to implementations (section 5.1). */
+const STREAM_ENDED = -32_097;
+const ENDED_TEXT = 'The connection ended before the answer came. Whether it took effect is unknown.';
+/** Servers of 2025 and before: nothing is asked before the introduction. */
+const OLD: PriorDiscovery = { kind: 'legacy' };
 
 export interface ConnectionDeps {
   settings: McpServerSettings;
@@ -53,6 +54,7 @@ export interface ConnectionDeps {
   service: ServiceFetch;
   logins: Logins;
   log: Log;
+  clock: Clock;
 }
 
 /** What a server does on its own. */
@@ -63,103 +65,190 @@ interface ServerEvents {
   onQuestion: (question: string) => void;
 }
 
+/** How a request is sent. */
+export interface AskOptions {
+  /** Cancels it, on the server, too. */
+  signal?: AbortSignal | undefined;
+  /** In milliseconds. */
+  timeout?: number;
+  onprogress?: ProgressCallback | undefined;
+}
+
 /** An open connection. */
 export interface Connection {
   readonly can: { tools: boolean; prompts: boolean; resources: boolean };
-  /** Sends a request; cancels it on the server, too, when `signal` aborts. Throws anything. */
-  request: Client['request'];
+  /** Sends a request. Throws anything. */
+  request<Result>(
+    request: { method: string; params?: Record<string, unknown> },
+    schema: z.ZodType<Result>,
+    options?: AskOptions,
+  ): Promise<Result>;
+  /** Throws anything but what a server that is alive answers. */
+  ping(signal: AbortSignal): Promise<void>;
   /** Resolves when the connection is lost, with the reason; never rejects. */
   readonly lost: Promise<string>;
   /** Ends it, and a program with it. Never throws. */
   close(): Promise<void>;
 }
 
-/** Connects, over the older HTTP transport if the server does not know the current one. Throws `GatewayError('unavailable')`. */
+/**
+ * Connects, with the current protocol if the server knows it, else with that of 2025; and over the older HTTP transport if it
+ * knows no other. Throws `GatewayError('unavailable')`.
+ */
 export async function connect(
   deps: ConnectionDeps,
   events: ServerEvents,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const { connection, name } = deps.settings;
-  if (connection.kind === 'stdio') {
-    const transport = new StdioTransport(connection, deps.environment, deps.folder, deps.log);
-    try {
-      const { lost: loss, ...others } = await open(deps, events, transport, signal);
-      return { ...others, lost: loss.then((reason) => transport.ending ?? reason) };
-    } catch (error) {
-      if (transport.ending === undefined) throw unavailable(error);
-      throw new GatewayError('unavailable', transport.ending, { cause: error, retryable: true });
-    }
-  }
-  const url = new URL(connection.url);
-  const authProvider = renewal(deps.logins, name, connection.url);
-  const server = { ...connection, name };
-  const request = confined(deps.service.request, server, () => deps.logins.read(name, connection.url));
-  const options = {
-    fetch: repairResults(refreshOnce(request)),
-    requestInit: { headers: { ...connection.headers } },
-    authProvider,
-  };
+  const { connection } = deps.settings;
+  const attempt = async (prior?: PriorDiscovery): Promise<Connection> =>
+    connection.kind === 'stdio'
+      ? await startProgram(deps, connection, events, signal, prior)
+      : await connectHttp(deps, connection, events, signal, prior);
   try {
-    return await open(deps, events, new StreamableHTTPClientTransport(url, options), signal);
+    return await attempt();
   } catch (error) {
-    if (
-      error instanceof StreamableHTTPError &&
-      error.code === 401 &&
-      Object.keys(connection.headers).length === 0
-    )
-      throw loginNeeded(name);
-    if (!(error instanceof StreamableHTTPError) || !NO_STREAMABLE_HTTP.includes(error.code ?? 0))
-      throw unavailable(error);
-    deps.log.debug({ err: error }, 'mcp_tries_sse');
+    if (signal.aborted || !knowsNoProbe(error)) throw unavailable(error);
+    deps.log.debug({ err: error }, 'mcp_tries_2025');
   }
   try {
-    return await open(deps, events, new SSEClientTransport(url, options), signal);
+    return await attempt(OLD);
   } catch (error) {
     throw unavailable(error);
   }
 }
 
+/** Starts a program and introduces the gateway to it. Throws how the program ended, else the client's errors. */
+async function startProgram(
+  deps: ConnectionDeps,
+  server: Extract<McpServerSettings['connection'], { kind: 'stdio' }>,
+  events: ServerEvents,
+  signal: AbortSignal,
+  prior?: PriorDiscovery,
+): Promise<Connection> {
+  const transport = new StdioTransport(server, deps.environment, deps.folder, deps.log);
+  try {
+    const { lost: loss, ...others } = await open(deps, events, transport, signal, prior);
+    return { ...others, lost: loss.then((reason) => transport.ending ?? reason) };
+  } catch (error) {
+    if (transport.ending === undefined || (prior === undefined && knowsNoProbe(error))) throw error;
+    throw new GatewayError('unavailable', transport.ending, { cause: error, retryable: true });
+  }
+}
+
+/** Throws the client's errors, and `GatewayError('login_needed')`. */
+async function connectHttp(
+  deps: ConnectionDeps,
+  { url: address, headers }: Extract<McpServerSettings['connection'], { kind: 'http' }>,
+  events: ServerEvents,
+  signal: AbortSignal,
+  prior?: PriorDiscovery,
+): Promise<Connection> {
+  const { name } = deps.settings;
+  const url = new URL(address);
+  const server = { name, url: address, headers };
+  const request = confined(deps.service.request, server, () => deps.logins.read(name, address));
+  const options = {
+    fetch: repairResults(refreshOnce(request)),
+    requestInit: { headers: { ...headers } },
+    authProvider: renewal(deps.logins, name, address),
+  };
+  try {
+    return await open(deps, events, new HttpTransport(url, options), signal, prior);
+  } catch (error) {
+    if (!(error instanceof SdkHttpError)) throw error;
+    if (error.status === 401 && Object.keys(headers).length === 0) throw loginNeeded(name);
+    if (!NO_STREAMABLE_HTTP.includes(error.status)) throw error;
+    deps.log.debug({ err: error }, 'mcp_tries_sse');
+  }
+  return await open(deps, events, new SSEClientTransport(url, options), signal, OLD);
+}
+
+/** A request whose stream ends without an answer gets an error at once: the official client waits for its time limit. */
+class HttpTransport extends StreamableHTTPClientTransport {
+  override async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    if (!isJSONRPCRequest(message)) return await super.send(message, options);
+    const { id } = message;
+    const onRequestStreamEnd = (): void => {
+      options.onRequestStreamEnd?.();
+      this.onmessage?.({ jsonrpc: '2.0', id, error: { code: STREAM_ENDED, message: ENDED_TEXT } });
+    };
+    await super.send(message, { ...options, onRequestStreamEnd });
+  }
+}
+
 /** Introduces the gateway to the server. Throws the client's errors. */
 async function open(
-  { log, version }: ConnectionDeps,
+  { log, version, clock }: ConnectionDeps,
   { onListChanged, onQuestion }: ServerEvents,
   transport: Transport,
   signal: AbortSignal,
+  prior: PriorDiscovery | undefined,
 ): Promise<Connection> {
-  const client = new Client({ name: 'parley', version }, { capabilities: {} });
-  client.fallbackRequestHandler = async ({ method, params }) => decline(method, params, log, onQuestion);
-  client.setNotificationHandler(ToolListChangedNotificationSchema, onListChanged);
-  client.setNotificationHandler(PromptListChangedNotificationSchema, onListChanged);
-  const { promise: loss, resolve: lose } = Promise.withResolvers<string>();
+  const client = createClient(version);
+  client.fallbackRequestHandler = async ({ method, params }) =>
+    declineRequest(method, params, log, onQuestion);
+  client.setNotificationHandler('notifications/tools/list_changed', onListChanged);
+  client.setNotificationHandler('notifications/prompts/list_changed', onListChanged);
+  const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
   Object.assign(client, {
     onclose: () => lose('The server closed the connection.'),
     onerror: (error: Error) => {
+      // A stream has ended after its answer, as it should.
+      if (error.message.includes(ENDED_TEXT)) return;
       log.debug({ err: error }, 'mcp_connection_error');
       if (STREAM_GIVEN_UP.test(error.message) || error instanceof GatewayError) lose(error.message);
     },
   });
+  // The client's first question does not end with the signal.
+  const abort = (): void => void transport.close();
+  signal.addEventListener('abort', abort, { once: true });
   try {
-    await client.connect(transport, { timeout: INTRODUCTION_MS, signal });
+    signal.throwIfAborted();
+    await client.connect(transport, { timeout: INTRODUCTION_MS, signal, ...(prior && { prior }) });
   } catch (error) {
     await client.close();
     await transport.close();
     throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
+  return connectionOf(client, transport, { lost, lose }, { onListChanged, onQuestion }, { log, clock });
+}
+
+/** An introduced client as a connection, which follows changes until it is closed. */
+function connectionOf(
+  client: Client,
+  transport: Transport,
+  { lost, lose }: { lost: Promise<string>; lose: (reason: string) => void },
+  { onListChanged, onQuestion }: ServerEvents,
+  { log, clock }: Pick<ConnectionDeps, 'log' | 'clock'>,
+): Connection {
+  const closing = new AbortController();
+  // A server of today keeps no session that it could forget.
+  const loseBy = (error: unknown): void => {
+    const reason = isCurrent(client) && error instanceof SdkHttpError ? undefined : lossOf(error);
+    if (reason !== undefined) lose(reason);
+  };
+  void followChanges(client, onListChanged, loseBy, clock, closing.signal);
+  const request: Connection['request'] = async (call, schema, options) => {
+    try {
+      const send = { timeout: NEVER_MS, ...options };
+      return await withoutInput(client, call, schema, send, onQuestion);
+    } catch (error) {
+      loseBy(error);
+      throw error;
+    }
+  };
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  const method = isCurrent(client) ? 'server/discover' : 'ping';
   return {
     can: { tools: tools !== undefined, prompts: prompts !== undefined, resources: resources !== undefined },
-    async request(request, schema, options) {
-      try {
-        return await client.request(request, schema, { timeout: NEVER_MS, ...options });
-      } catch (error) {
-        const reason = lossOf(error);
-        if (reason !== undefined) lose(reason);
-        throw error;
-      }
-    },
-    lost: loss,
+    request,
+    ping: async (signal) => void (await request({ method }, z.looseObject({}), { signal })),
+    lost,
     async close() {
+      closing.abort();
       if (transport instanceof StreamableHTTPClientTransport) {
         await transport
           .terminateSession()
@@ -170,56 +259,52 @@ async function open(
   };
 }
 
-/**
- * The answer to a server's request. Servers get neither our model nor questions to people; one that asks nevertheless
- * gets the protocol's refusal, and can continue. Throws `McpError`.
- */
-function decline(
-  method: string,
-  params: unknown,
-  log: Log,
-  onQuestion: (question: string) => void,
-): { action: 'decline' } {
-  log.info({ method }, 'mcp_request_declined');
-  if (method === 'elicitation/create') {
-    onQuestion(elicitation.safeParse(params).data?.message ?? '');
-    return { action: 'decline' };
+function createClient(version: string): Client {
+  return new Client(
+    { name: 'parley', version },
+    {
+      capabilities: {},
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
+      // A server's schemas never reach the client's own validator, which follows them whatever they cost.
+      jsonSchemaValidator: {
+        getValidator() {
+          throw new TypeError('schemas of servers are checked by the gateway itself');
+        },
+      },
+    },
+  );
+}
+
+/** True for protocol 2026-07-28 and later. */
+function isCurrent(client: Client): boolean {
+  return client.getProtocolEra() === 'modern';
+}
+
+/** Asks a server of the current protocol for reports of changes, and again when they end; older ones send them unasked. Never rejects. */
+async function followChanges(
+  client: Client,
+  onListChanged: () => void,
+  onError: (error: unknown) => void,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const { tools, prompts } = client.getServerCapabilities() ?? {};
+  const filter = {
+    ...(tools?.listChanged === true && { toolsListChanged: true }),
+    ...(prompts?.listChanged === true && { promptsListChanged: true }),
+  };
+  if (!isCurrent(client) || Object.keys(filter).length === 0) return;
+  while (!signal.aborted) {
+    try {
+      const subscription = await client.listen(filter, { signal });
+      await subscription.closed;
+      // What has changed in the meantime is not reported later.
+      if (!signal.aborted) onListChanged();
+    } catch (error) {
+      onError(error);
+    }
+    await pauseOn(clock, LISTEN_PAUSE_MS, signal);
   }
-  if (method === 'sampling/createMessage')
-    throw new McpError(REFUSED, 'The user does not allow the use of the model.');
-  throw new McpError(ErrorCode.MethodNotFound, `This client does not support ${method.slice(0, 80)}.`);
-}
-
-/** Why a failed request means that the connection is lost; undefined if it is not. */
-export function lossOf(error: unknown): string | undefined {
-  if (error instanceof McpError) return error.code === CONNECTION_CLOSED ? messageOf(error) : undefined;
-  // The server has forgotten the session, for example after a restart.
-  if (error instanceof StreamableHTTPError)
-    return error.code === 404 || error.code === 400 ? messageOf(error) : undefined;
-  if (!(error instanceof Error)) return undefined;
-  const ofNetwork = error instanceof GatewayError || ('code' in error && typeof error.code === 'string');
-  return ofNetwork || CONNECTION_GONE.test(error.message) ? messageOf(error) : undefined;
-}
-
-function unavailable(error: unknown): GatewayError {
-  return error instanceof GatewayError
-    ? error
-    : new GatewayError('unavailable', messageOf(error), { cause: error, retryable: true });
-}
-
-/** The error message, for operators. */
-export function messageOf(error: unknown): string {
-  if (error instanceof StreamableHTTPError && (error.code === 401 || error.code === 403)) {
-    return `The server refused the credentials (status ${error.code}): check "headers", or remove them and sign in with "${PARLEY} mcp login".`;
-  }
-  if (error instanceof z.core.$ZodError || (error instanceof McpError && error.code === BROKEN_ANSWER))
-    return 'The server sent an answer that does not follow the protocol.';
-  if (error instanceof GatewayError) return error.message;
-  if (error instanceof McpError && error.code === CONNECTION_CLOSED)
-    return 'The connection ended before the answer came.';
-  const code =
-    error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : '';
-  return `${toGatewayError(error).message}${code}`;
 }
 
 /** Periodically checks whether a server is alive. */
@@ -240,9 +325,7 @@ export async function pingUntilLost(
     const late = new AbortController();
     const cancel = clock.after(PING_MS, () => late.abort());
     try {
-      await connection.request({ method: 'ping' }, z.looseObject({}), {
-        signal: AbortSignal.any([signal, late.signal]),
-      });
+      await connection.ping(AbortSignal.any([signal, late.signal]));
     } catch (error) {
       if (late.signal.aborted) return `The server did not answer for ${PING_MS / 1_000} s.`;
       // Any other answer, even a refusal, shows that it is alive; a lost connection is reported separately.

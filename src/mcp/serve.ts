@@ -1,30 +1,26 @@
 /** The gateway as a server of the protocol: the official SDK answers each request on its own, so no session can be lost. */
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import {
-  type EventStore,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import {
   type CallToolResult,
-  CallToolRequestSchema,
-  ErrorCode,
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ListToolsRequestSchema,
-  McpError,
-  ReadResourceRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+  createMcpHandler,
+  type EventStore,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import type { McpOffer, OfferedResult } from '../protocol/mcp-offer.ts';
 
 /** How long a client waits before it resumes a stream, in milliseconds: clients try twice, and a gateway needs seconds to start. */
 const RETRY_MS = 5_000;
 const JSON_TYPE = 'application/json';
-/** MCP's error for a resource that does not exist. */
-const RESOURCE_NOT_FOUND = -32_002;
+/** Longest quoted address, in UTF-16 units. */
+const MAX_QUOTED = 200;
 
 /**
- * Answers a request whose body is `body`. Without a session of the protocol, requests of any clients may come in any order,
- * to any node. Never throws for what a client sends.
+ * Answers a request whose body is `body`, in the protocol of its client: that of 2026-07-28, which has no sessions, or an
+ * earlier one without them. So requests of any clients may come in any order, to any node. Never throws for what a client sends.
  */
 export async function serve(
   version: string,
@@ -33,6 +29,12 @@ export async function serve(
   offer: McpOffer,
 ): Promise<Response> {
   const { eventId } = offer;
+  if (!(await isLegacyRequest(request, body))) {
+    // A long wait is a stream, so that nothing on the way takes it for dead.
+    const responseMode = eventId === undefined ? 'auto' : 'sse';
+    const handler = createMcpHandler(() => createServer(version, offer), { legacy: 'reject', responseMode });
+    return await handler.fetch(request, { parsedBody: body });
+  }
   const server = createServer(version, offer);
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
@@ -57,8 +59,8 @@ function createServer(version: string, offer: McpOffer): Server {
     { name: 'parley', title: 'Parley', version },
     { capabilities: { tools: {}, resources: {} }, instructions: offer.instructions },
   );
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...offer.tools()] }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { _meta, sendNotification }) => {
+  server.setRequestHandler('tools/list', () => ({ tools: [...offer.tools()] }));
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { _meta, notify } }) => {
     const { name, arguments: args = {} } = params;
     const progressToken = _meta?.progressToken;
     let progress = 0;
@@ -67,28 +69,30 @@ function createServer(version: string, offer: McpOffer): Server {
       progress += 1;
       const notification = { progressToken, progress, message };
       // A client that has left gets the answer when it comes back.
-      sendNotification({ method: 'notifications/progress', params: notification }).catch(() => undefined);
+      notify({ method: 'notifications/progress', params: notification }).catch(() => undefined);
     });
     if (result === undefined)
-      throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name.slice(0, 80)}".`);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name.slice(0, 80)}".`);
     return toResult(result);
   });
-  server.setRequestHandler(ListResourcesRequestSchema, async ({ params }) => {
+  server.setRequestHandler('resources/list', async ({ params }) => {
     const { resources, next } = await offer.resources(params?.cursor);
     const listed = resources.map((resource) => ({ ...resource, mimeType: JSON_TYPE }));
     return { resources: listed, ...(next !== undefined && { nextCursor: next }) };
   });
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+  server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: offer.templates.map(({ uri: uriTemplate, ...template }) => ({
       ...template,
       uriTemplate,
       mimeType: JSON_TYPE,
     })),
   }));
-  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
     const text = await offer.read(uri);
-    if (text === undefined)
-      throw new McpError(RESOURCE_NOT_FOUND, `There is nothing at "${uri.slice(0, 200)}".`);
+    if (text === undefined) {
+      const quoted = uri.slice(0, MAX_QUOTED);
+      throw new ResourceNotFoundError(quoted, `There is nothing at "${quoted}".`);
+    }
     return { contents: [{ uri, mimeType: JSON_TYPE, text }] };
   });
   return server;

@@ -5,18 +5,18 @@ import { ToolError } from '../protocol/errors.ts';
 import type { KeepToolFile } from '../protocol/media.ts';
 import type { McpPrompt, McpServerStatus, McpState, Tool, ToolContext } from '../protocol/agent/tool.ts';
 import { backoffMs } from '../lib/async/backoff.ts';
-import { type Clock, pauseOn } from '../lib/clock.ts';
+import { pauseOn } from '../lib/clock.ts';
 import { oneLine } from '../lib/text.ts';
 import {
+  type AskOptions,
   connect,
   type Connection,
   type ConnectionDeps,
   listAll,
-  lossOf,
-  messageOf,
   pingUntilLost,
 } from './connection.ts';
 import { callResult, declinedText, progressText, readResult } from './content.ts';
+import { lossOf, messageOf } from './failures.ts';
 import type { McpServerSettings } from './settings.ts';
 import { type TakenTools, takeTools } from './server-tools.ts';
 
@@ -54,7 +54,6 @@ export const RETIRE_MS = 30_000;
 const MAX_ERROR_CHARS = 500;
 
 interface McpServerDeps extends ConnectionDeps {
-  clock: Clock;
   /** Stores the pictures and sounds in results. */
   keepFile: KeepToolFile;
   /** The tools, prompts or state have changed. */
@@ -153,7 +152,7 @@ export class McpServer {
     params: Record<string, unknown>,
     schema: z.ZodType<Result>,
     signal: AbortSignal,
-    onprogress?: NonNullable<Parameters<Connection['request']>[2]>['onprogress'],
+    onprogress?: AskOptions['onprogress'],
   ): Promise<Result> {
     const connection = this.#connected();
     this.#calls += 1;

@@ -1,8 +1,11 @@
 /** A server as a program on this machine: a separate process group, few variables, and messages on its standard streams. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import { GatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import { oneLine } from '../lib/text.ts';
@@ -56,6 +59,7 @@ export class StdioTransport implements Transport {
   #endedBy: string | undefined;
   #open: Buffer[] = [];
   #openBytes = 0;
+  #received = Promise.resolve();
   #process: ChildProcess | undefined;
 
   /** `environment` is the gateway's own; the program runs in `folder` unless it has a `cwd`. */
@@ -69,6 +73,15 @@ export class StdioTransport implements Transport {
     this.#environment = environment;
     this.#folder = folder;
     this.#stderr = createStderrLog(log);
+  }
+
+  /** With `stderr`, what tells the client that this is a program: one that does not answer its first question is an older one. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  get stderr(): ChildProcess['stderr'] {
+    return this.#process?.stderr ?? null;
   }
 
   /** How the program ended, as a sentence; undefined while it runs. */
@@ -149,7 +162,8 @@ export class StdioTransport implements Transport {
       this.#open = [];
       this.#openBytes = 0;
       from = at + 1;
-      this.#receive(line);
+      // One after the other: the client handles a notification later than the answer behind it, and would drop its progress.
+      this.#received = this.#received.then(() => this.#receive(line));
     }
     this.#open.push(chunk.subarray(from));
     this.#openBytes += chunk.length - from;

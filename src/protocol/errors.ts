@@ -276,10 +276,14 @@ export async function unless<T, Other>(
  * A module of a package that `npm ci --omit=optional` leaves out. Throws `GatewayError('not_installed')` with the command that
  * brings it when it is missing. `purpose` begins the sentence: `Reading a picture`.
  */
-export async function optionalModule<Module>(loading: Promise<Module>, purpose: string): Promise<Module> {
+export async function optionalModule<Module>(
+  loading: Promise<Module>,
+  purpose: string,
+  command = 'npm ci',
+): Promise<Module> {
   return await loading.catch((cause: unknown) => {
     if (errorCode(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    const text = `${purpose} needs packages that were left out of this installation: "npm ci" brings them`;
+    const text = `${purpose} needs packages that were left out of this installation: "${command}" brings them`;
     throw new GatewayError('not_installed', text, { cause });
   });
 }

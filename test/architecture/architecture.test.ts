@@ -55,6 +55,7 @@ const VENDORS: [RegExp, string[]][] = [
   [/^jsonc-parser$/, ['src/settings/']],
   [/^undici$/, ['src/security/egress.ts', 'src/security/service-fetch.ts', 'src/providers/']],
   [/^@modelcontextprotocol\/.*/, ['src/mcp/']],
+  [/^@agentclientprotocol\//, ['src/commands/acp/']],
 ];
 
 const everything = readSources(['src', 'channels', 'test']);

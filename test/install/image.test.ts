@@ -59,7 +59,11 @@ describe('the Dockerfile', () => {
   });
 
   it('installs every package that the program imports', () => {
-    const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+    const added = [...readText('Dockerfile').matchAll(/ (@[\w/-]+)@\d/g)].map(([, name = '']) => name);
+    const installed = [
+      ...Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }),
+      ...added,
+    ];
     const isOfBuild = /^(src\/bundle\.ts|channels\/http\/page-build\.ts|channels\/http\/page\/.*)$/;
     const sources = readSources(['src', 'channels']).filter((file) => !isOfBuild.test(file.path));
     const imported = sources.flatMap(({ text }) =>

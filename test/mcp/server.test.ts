@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Tool } from '../../src/protocol/agent/tool.ts';
 import { executeTool, checkCall } from '../../src/agent/tools/tool-run.ts';
+import { PROBE_MS } from '../../src/mcp/connection.ts';
 import { MAX_MCP_TOOLS } from '../../src/mcp/index.ts';
 import { MAX_DESCRIPTION_CHARS, MAX_SERVER_TOOLS } from '../../src/mcp/server-tools.ts';
 import { MAX_LINES } from '../../src/mcp/stdio-transport.ts';
@@ -232,6 +233,17 @@ describe('what a server stores', () => {
       'There is no server "nodes". The servers are: notes, files.',
     );
   });
+});
+
+describe('a server of 2025', () => {
+  it.each(['exit', 'ignore'])(
+    'that expects to be introduced to first (%s) is started again, or waited for',
+    async (probe) => {
+      const mcp = await startMcp({ notes: scripted(['echo'], { FAKE_PROBE: probe }) });
+      expect((await call(mcp, 'notes__echo', { text: 'hello' })).content).toBe('hello');
+    },
+    2 * PROBE_MS,
+  );
 });
 
 describe('an unavailable server', () => {

@@ -10,8 +10,9 @@ const SCHEME = 'parley://';
 
 /** Longest address that is read. */
 const MAX_URI = 500;
-/** Sessions on a page of the list. */
+/** Sessions on a page of the list, and its pages: the official client refuses a list of more than 64. */
 const PAGE_SIZE = 50;
+const MAX_PAGES = 60;
 
 /** Lists, each one resource. */
 const LISTS: readonly OfferedResource[] = [
@@ -51,7 +52,8 @@ export function resourcesFor(
   return {
     templates: TEMPLATES,
     async resources(cursor) {
-      const query = { limit: PAGE_SIZE, before: cursor };
+      const { page: number, before } = readCursor(cursor);
+      const query = { limit: PAGE_SIZE, before };
       const page = await callRoute(c, { method: 'GET', path: '/v1/sessions', query });
       const { sessions } = listed.parse(JSON.parse(page));
       const resources = sessions.map(({ key, title, preview }) => ({
@@ -61,7 +63,9 @@ export function resourcesFor(
       const last = sessions.at(-1);
       return {
         resources: [...(cursor === undefined ? LISTS : []), ...resources],
-        ...(sessions.length >= PAGE_SIZE && last !== undefined && { next: last.updatedAt }),
+        ...(sessions.length >= PAGE_SIZE &&
+          number < MAX_PAGES &&
+          last !== undefined && { next: `${number + 1}@${last.updatedAt}` }),
       };
     },
     async read(uri) {
@@ -77,6 +81,12 @@ export function resourcesFor(
       }
     },
   };
+}
+
+/** The number of a page, and what is older than its sessions; the route refuses what is no time. */
+function readCursor(cursor: string | undefined): { page: number; before: string | undefined } {
+  const [, page = '1', before = cursor] = /^(\d{1,2})@(.*)$/.exec(cursor ?? '') ?? [];
+  return { page: Number(page), before };
 }
 
 /** A key as clients write it in an address: as it is, or encoded. */

@@ -67,7 +67,7 @@ export const mcpRoutes: readonly Route[] = [
   route('POST', '/mcp', 'chat', {
     summary: 'The gateway as an MCP server: one message of Streamable HTTP',
     description:
-      'For clients of the Model Context Protocol. There are no sessions of the protocol: every request stands for itself, with the scopes of its token. `send_message` and `ask_person` answer as a stream that can be resumed, also after a restart.',
+      'For clients of the Model Context Protocol. There are no sessions of the protocol: every request stands for itself, with the scopes of its token. `send_message` and `ask_person` answer as a stream. Up to protocol 2025-11-25 it can be resumed, also after a restart; from 2026-07-28 on, the call is repeated with the same key.',
     body: rpcMessage,
     others: [EVENT_STREAM, { status: 202, body: 'nothing' }],
     async handle(c, deps, read) {

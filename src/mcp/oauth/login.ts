@@ -4,8 +4,10 @@ import {
   auth,
   extractWWWAuthenticateParams,
   type OAuthClientProvider,
-} from '@modelcontextprotocol/sdk/client/auth.js';
-import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+  type OAuthDiscoveryState,
+  type StoredOAuthClientInformation,
+  type StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
 import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
 import type { ServiceFetch } from '../../protocol/agent/tool.ts';
 import { createServer } from 'node:http';
@@ -29,6 +31,12 @@ interface LoginDeps {
   ask: ((question: string) => Promise<string>) | undefined;
 }
 
+/** What the browser brings back; `iss` names who issued the code, and must be who the person was sent to (RFC 9207). */
+interface Callback {
+  authorizationCode: string;
+  iss?: string;
+}
+
 /** Signs in to the server of that name. Throws `GatewayError`, or the reason of `signal`. */
 export async function login(
   { logins, request, say, ask }: LoginDeps,
@@ -38,8 +46,9 @@ export async function login(
   const state = randomBytes(16).toString('base64url');
   await using callback = await openCallback(state);
   let verifier = '';
-  let client: OAuthClientInformationMixed | undefined;
-  let tokens: OAuthTokens | undefined;
+  let client: StoredOAuthClientInformation | undefined;
+  let tokens: StoredOAuthTokens | undefined;
+  let discovery: OAuthDiscoveryState | undefined;
   const provider: OAuthClientProvider = {
     redirectUrl: callback.url,
     clientMetadata: clientMetadata(callback.url),
@@ -51,6 +60,9 @@ export async function login(
     saveTokens: (newTokens) => void (tokens = newTokens),
     saveCodeVerifier: (newVerifier) => void (verifier = newVerifier),
     codeVerifier: () => verifier,
+    saveDiscoveryState: (state) => void (discovery = state),
+    // The code goes to the server that the person was sent to, whatever is discovered meanwhile.
+    discoveryState: () => discovery,
     redirectToAuthorization(address) {
       if (isPlain(address.href)) throw plain(address);
       say(`Open this address in a browser and sign in:\n\n${address.href}\n`);
@@ -61,13 +73,13 @@ export async function login(
     url,
   );
   const authorization = await wantedBy(fetchFn, url);
-  const step = (more: { authorizationCode?: string }): Promise<unknown> =>
+  const step = (more: Partial<Callback> = {}): Promise<unknown> =>
     auth(provider, { serverUrl: url, fetchFn, ...authorization, ...more }).catch((error: unknown) => {
       signal.throwIfAborted();
       throw failed(error);
     });
-  await step({});
-  await step({ authorizationCode: await answerOf(callback, ask, signal) });
+  await step();
+  await step(await answerOf(callback, ask, signal));
   if (client === undefined || tokens === undefined)
     throw new GatewayError('login_failed', 'The server returned no token: it may not support OAuth.');
   logins.save(name, { url, client, tokens, ...record });
@@ -91,7 +103,7 @@ async function answerOf(
   callback: Awaited<ReturnType<typeof openCallback>>,
   ask: LoginDeps['ask'],
   signal: AbortSignal,
-): Promise<string> {
+): Promise<Callback> {
   const abort = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
@@ -99,9 +111,9 @@ async function answerOf(
   const pasted = ask?.(question).then((address) => {
     callback.acceptAddress(address);
     // If nothing was pasted, or something else, the browser may still arrive.
-    return callback.code;
+    return callback.answer;
   });
-  return await Promise.race([callback.code, abort, ...(pasted === undefined ? [] : [pasted])]);
+  return await Promise.race([callback.answer, abort, ...(pasted === undefined ? [] : [pasted])]);
 }
 
 function failed(error: unknown): GatewayError {
@@ -112,15 +124,16 @@ function failed(error: unknown): GatewayError {
 
 /** Listens on loopback; only an answer with this `state` counts. */
 async function openCallback(state: string) {
-  const { promise: code, resolve, reject } = Promise.withResolvers<string>();
+  const { promise, resolve, reject } = Promise.withResolvers<Callback>();
   // No one may be waiting yet when the browser arrives.
-  code.catch(() => undefined);
+  promise.catch(() => undefined);
   /** Accepts the address at which a browser has arrived, on another machine maybe. False for one that belongs to no sign-in. */
   const acceptAddress = (address: string): boolean => {
     const answer = URL.parse(address, 'http://127.0.0.1')?.searchParams;
     if (answer?.get('state') !== state) return false;
-    const callbackCode = answer.get('code');
-    if (callbackCode !== null) resolve(callbackCode);
+    const code = answer.get('code');
+    const iss = answer.get('iss');
+    if (code !== null) resolve({ authorizationCode: code, ...(iss !== null && { iss }) });
     else reject(refusal(answer.get('error_description') ?? answer.get('error') ?? 'no reason was given'));
     return true;
   };
@@ -141,7 +154,7 @@ async function openCallback(state: string) {
     /** The address to which the browser is sent. */
     url: `http://127.0.0.1:${port}/callback`,
     /** The code of the sign-in. Throws `GatewayError('login_refused')`. */
-    code,
+    answer: promise,
     acceptAddress,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

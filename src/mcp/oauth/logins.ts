@@ -1,15 +1,15 @@
 /** The results of signing in to MCP servers: one file per server, readable only by the gateway's user. */
 import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { OAuthClientInformation, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { hostsOf, isLoopback } from '../../lib/connection-url.ts';
 
 /** A sign-in. It is valid only for the server at this address. */
 export interface Login {
   url: string;
-  client: OAuthClientInformation;
-  tokens: OAuthTokens;
+  client: StoredOAuthClientInformation;
+  tokens: StoredOAuthTokens;
   /** Where the sign-in took place: its metadata is read there only; absent = stored by an older version. */
   origins?: string[] | undefined;
   /** Where tokens were issued, and are renewed. */

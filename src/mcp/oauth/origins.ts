@@ -1,5 +1,5 @@
 /** Which addresses a server can make the gateway ask for its sign-in: those at which a person has signed in, and no others. */
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { FetchLike } from '@modelcontextprotocol/client';
 import { GatewayError } from '../../protocol/errors.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
 import { isPlain, type Login } from './logins.ts';

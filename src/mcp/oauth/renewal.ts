@@ -1,7 +1,5 @@
 /** The sign-in of a running gateway, renewed as long as the server allows: no one is there to sign in again. */
-import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
-import type { OAuthClientMetadata } from '@modelcontextprotocol/sdk/shared/auth.js';
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { FetchLike, OAuthClientMetadata, OAuthClientProvider } from '@modelcontextprotocol/client';
 import { GatewayError } from '../../protocol/errors.ts';
 import type { Logins } from './logins.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
@@ -48,6 +46,8 @@ export function renewal(logins: Logins, name: string, url: string): OAuthClientP
       return login?.tokens;
     },
     saveTokens(tokens) {
+      // The client notes with old tokens who it takes for their issuer: the server can say anything, so that is not stored.
+      if (tokens.access_token === login?.tokens.access_token) return;
       login = { ...first, tokens };
       logins.save(name, login);
       stamp = logins.stamp(name);

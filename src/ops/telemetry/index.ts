@@ -1,5 +1,8 @@
 /** Traces for OpenTelemetry: the packages are loaded only if an address is set. */
+import { optionalModule } from '../../protocol/errors.ts';
+import type { Finding } from '../../protocol/channel.ts';
 import type { Log } from '../../protocol/log.ts';
+import { failure } from '../doctor/findings.ts';
 import type { Telemetry, TelemetryTarget } from './spans.ts';
 
 /** The variables that say where traces go; without an endpoint there are none. */
@@ -9,10 +12,38 @@ interface TelemetryEnvironment {
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' | 'false';
 }
 
-/** Starts it; without an endpoint nothing is loaded, and the result does nothing. May throw any error of the exporter. */
+/** The packages of the export, which few need: an installation does not bring them. */
+const TELEMETRY_PACKAGES = [
+  '@opentelemetry/api',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace',
+] as const;
+
+/** Their versions, as `devDependencies` of package.json has them. */
+export type TelemetryVersions = Readonly<Record<(typeof TELEMETRY_PACKAGES)[number], string>>;
+
+/** The command that brings them into the folder of the program, and changes nothing else there. */
+export function telemetryInstall(versions: TelemetryVersions): string {
+  const packages = TELEMETRY_PACKAGES.map((name) => `${name}@${versions[name]}`);
+  return `npm install --no-save --save-prod --omit=dev ${packages.join(' ')}`;
+}
+
+/** Whether the packages are there, if an address is set. `has` finds a package by its name. */
+export function telemetryFinding(
+  { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Pick<TelemetryEnvironment, 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
+  versions: TelemetryVersions,
+  has: (name: string) => boolean,
+): Finding[] {
+  if (endpoint === undefined || endpoint === '' || TELEMETRY_PACKAGES.every(has)) return [];
+  const text = 'OTEL_EXPORTER_OTLP_ENDPOINT is set, and the packages that send traces are not installed.';
+  return [failure('Traces', text, telemetryInstall(versions))];
+}
+
+/** Starts it; without an endpoint nothing is loaded, and the result does nothing. Throws `GatewayError('not_installed')`, and any error of the exporter. */
 export async function startTelemetry(
   env: TelemetryEnvironment,
-  about: Pick<TelemetryTarget, 'version' | 'serverOf'>,
+  { versions, ...about }: Pick<TelemetryTarget, 'version' | 'serverOf'> & { versions: TelemetryVersions },
   log: Log,
 ): Promise<Telemetry> {
   const endpoint = env.OTEL_EXPORTER_OTLP_ENDPOINT;
@@ -20,7 +51,8 @@ export async function startTelemetry(
     return { ended: () => undefined, subagentEnded: () => undefined, close: () => Promise.resolve() };
   const headers = readHeaders(env.OTEL_EXPORTER_OTLP_HEADERS);
   const content = env.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT === 'true';
-  const { openExport } = await import('./otlp.ts');
+  const purpose = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+  const { openExport } = await optionalModule(import('./otlp.ts'), purpose, telemetryInstall(versions));
   return openExport({ ...about, endpoint, headers, content }, log);
 }
 

@@ -273,6 +273,9 @@ async function handle(message: Json): Promise<void> {
     return;
   }
   if (id === undefined) return note(`notified ${method}`);
+  // As servers made with the Rust SDK of 2025 do: the introduction has to come first.
+  if (method === 'server/discover' && process.env['FAKE_PROBE'] === 'exit') process.exit(1);
+  if (method === 'server/discover' && process.env['FAKE_PROBE'] === 'ignore') return;
   const answer = METHODS[method];
   if (answer === undefined) return send({ id, error: { code: -32601, message: `no ${method}` } });
   const result = await answer(params as Json, id);

@@ -94,7 +94,7 @@ describeGateway('a hostile program', {}, (fixture) => {
   });
 
   it('sees nothing of the sessions of another token, and resumes none of its streams', async () => {
-    const mine = await connectProgram(fixture().gateway.url);
+    const mine = await connectProgram(fixture().gateway.url, OWNER, 'of 2025');
     const events: string[] = [];
     const secret = { session: 'http:private', content: 'my secret', key: 'p1' };
     await mine.call('send_message', secret, { onEvent: (id) => events.push(id) });
@@ -161,13 +161,16 @@ describeGateway('a hostile program', {}, (fixture) => {
       insert into session (key, folder, owner_token_id, updated_at)
       select 'http:many-' || n, 'many-' || n, ${token?.tokenId ?? ''}, now() - n * interval '1 second'
       from generate_series(1, 10000) n`;
-    const { call, client } = await connectProgram(fixture().gateway.url);
+    const { call, client } = await connectProgram(fixture().gateway.url, OWNER, 'of 2025');
     expect(JSON.parse((await call('list_sessions', { limit: 200 })).text).sessions).toHaveLength(200);
     const first = await client.listResources();
     const second = await client.listResources({ cursor: first.nextCursor });
     const uris = [...first.resources, ...second.resources].map(({ uri }) => uri);
     expect(uris).toHaveLength(103);
     expect(new Set(uris).size).toBe(103);
+    // The SDK of today reads all pages by itself, and no more than 64.
+    const current = await connectProgram(fixture().gateway.url);
+    expect((await current.client.listResources()).resources).toHaveLength(3 + 60 * 50);
     await expect(client.listResources({ cursor: 'soon' })).rejects.toThrow('"before"');
     await call('send_message', { session: 'http:long', content: 'hi' });
     const { text } = await call('read_messages', { session: 'http:long' });

@@ -1,9 +1,10 @@
 /** The gateway as an MCP server: what a program reads and does through it, and what it is refused. */
+import { Client } from '@modelcontextprotocol/client';
 import { expect, it, vi } from 'vitest';
 import type { Scope } from '../../../src/protocol/access.ts';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { describeGateway, FRIENDS, HALF, WAIT } from '../setup.ts';
-import { connectProgram, type Program } from './programs.ts';
+import { describeGateway, FRIENDS, HALF, OWNER, WAIT } from '../setup.ts';
+import { connectProgram, KINDS, type Program } from './programs.ts';
 
 const [HUMAN = '', FRIEND = '', SHY = '', LINKED = ''] = FRIENDS;
 const STORY = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
@@ -37,6 +38,35 @@ describeGateway('a program with a token', SETTINGS, (fixture) => {
       .findLast((message) => message.text.includes(question));
     fixture().telegram.says(chat, text, chat, { replyTo: asked?.id });
   };
+
+  it.each(KINDS)(
+    'reads, talks and is refused what is not there, whatever protocol it speaks (%s)',
+    async (kind) => {
+      const { call, client } = await connectProgram(fixture().gateway.url, OWNER, kind);
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toContain('ask_person');
+      expect(client.getInstructions()).toContain('ask_person');
+      const session = `http:kind-${KINDS.indexOf(kind)}`;
+      const said = await call(
+        'send_message',
+        { session, content: 'good morning' },
+        { progress: () => undefined },
+      );
+      expect(said).toMatchObject({ text: 'echo: good morning', fields: { state: 'answered' } });
+      const read = await client.readResource({ uri: `parley://sessions/${session}/messages` });
+      expect(JSON.stringify(read.contents)).toContain('good morning');
+      await expect(client.readResource({ uri: 'parley://nothing' })).rejects.toMatchObject({ code: -32_602 });
+      await expect(call('no_such_tool')).rejects.toMatchObject({ code: -32_602 });
+    },
+  );
+
+  it('is told at once that there are no changes to listen to', async () => {
+    const { client } = await program();
+    if (!(client instanceof Client)) throw new TypeError('an older client listens to nothing');
+    const subscription = await client.listen({ toolsListChanged: true });
+    expect(subscription.honoredFilter).toEqual({});
+    expect(await subscription.closed).toBe('graceful');
+  });
 
   it('talks with the bot, and is shown the answer while it grows', async () => {
     const { call } = await program();

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { connect } from '../../../src/mcp/connection.ts';
 import { createLogins } from '../../../src/mcp/index.ts';
 import { login } from '../../../src/mcp/oauth/login.ts';
@@ -58,6 +59,7 @@ const connection = (url: string) =>
       service,
       logins: createLogins(folder, writeWhole),
       log: silentLog,
+      clock: systemClock,
     },
     { onListChanged: () => undefined, onQuestion: () => undefined },
     AbortSignal.timeout(20_000),
