@@ -77,6 +77,7 @@ export interface Components {
   channels: ReadonlyMap<string, Channel>;
   leader: { enter(channel: Channel, signal: AbortSignal): Promise<void> };
   receive: Receive;
+  intake: { finishUndos(): Promise<void> };
   health: { report(): Promise<HealthReport> };
   agent: Closable & { escalate(signal: AbortSignal): Promise<void> };
   backups: Closable & { start(): void };
@@ -168,6 +169,7 @@ async function startAll({
   scheduling,
   channels,
   receive,
+  intake,
   mcp,
   memory,
   webhooks,
@@ -177,6 +179,7 @@ async function startAll({
   mcp.start();
   memory.refresh();
   await events.start();
+  await intake.finishUndos();
   await bus.start();
   webhooks.start();
   push.start();

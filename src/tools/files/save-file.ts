@@ -45,14 +45,20 @@ export const CHANGES_A_FILE = {
   results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
   files: ({ path }) => [path],
+  changes: () => ['files'],
 } satisfies Partial<Tool<{ path: string }>>;
 
 /**
  * Writes `content` to `filePath`, creating folders. A reader sees the old file or the new one. An existing file must be
- * plain and have one name; a link put there meanwhile is replaced, not followed. Throws `ToolError`: those of
+ * plain and have one name, and its permissions stay unless `newMode` says otherwise; a link put there meanwhile is replaced, not followed. Throws `ToolError`: those of
  * `openInside`, `too_large`, `workspace_full`.
  */
-export async function saveFile(workspace: string, filePath: string, content: Buffer): Promise<void> {
+export async function saveFile(
+  workspace: string,
+  filePath: string,
+  content: Buffer,
+  newMode?: number,
+): Promise<void> {
   const parts = pathParts(filePath);
   const name = parts.pop();
   if (name === undefined)
@@ -64,7 +70,8 @@ export async function saveFile(workspace: string, filePath: string, content: Buf
   await checkRoom(workspace, content.length);
   await using folder = await openFolder(workspace, filePath, parts, { create: true });
   const target = path.join(folder.place, name);
-  const mode = await modeOf(target, filePath);
+  const oldMode = await modeOf(target, filePath);
+  const mode = newMode ?? oldMode;
   const temporary = path.join(folder.place, `.${randomUUID()}.unfinished`);
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
