@@ -79,6 +79,7 @@ export interface Components {
   channels: ReadonlyMap<string, Channel>;
   leader: { enter(channel: Channel, signal: AbortSignal): Promise<void> };
   receive: Receive;
+  intake: { finishUndos(): Promise<void> };
   health: { report(): Promise<HealthReport> };
   agent: Closable & { escalate(signal: AbortSignal): Promise<void> };
   backups: Closable & { start(): void };
@@ -170,6 +171,7 @@ async function startAll({
   scheduling,
   channels,
   receive,
+  intake,
   mcp,
   memory,
   webhooks,
@@ -179,6 +181,7 @@ async function startAll({
   mcp.start();
   memory.refresh();
   await events.start();
+  await intake.finishUndos();
   await bus.start();
   webhooks.start();
   push.start();

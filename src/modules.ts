@@ -142,6 +142,8 @@ export class Modules extends Foundations {
   readonly outgoing = tools.createOutgoingFiles(this.files, media.fileTypeOf, (file) =>
     this.store.keptFiles.keep(file),
   );
+  readonly journal = tools.createFileJournal(this.files, this.store.undo, this.log);
+  readonly undoing = intake.createUndoing({ ...this.store, ...this, pictureOf: media.picturePath });
   readonly followMigration = intake.createFollowChatMigration(this, this.channelAccess);
   readonly dropSurface = intake.createDropSurface(this.store.surfaces, this, this.networks.labelOf, this.log);
   readonly delivery = delivery.createDelivery({
@@ -294,6 +296,7 @@ export class Modules extends Foundations {
     stores: { ...this.store, ...this.settling, ledger: this.ledger, memories: this.memory.memories },
     media: {
       files: this.files,
+      journal: this.journal,
       receiveFiles: this.media.receive,
       pictures: this.media.pictures,
       readInline: this.media.readInline,
@@ -308,6 +311,7 @@ export class Modules extends Foundations {
     },
     background: this.bus,
     ownerChats: security.createOwnerChats(this),
+    finishUndo: (session, turnId) => this.undoing.finish(session, turnId),
     isOwner: (userId) => this.accessPolicy.isOwner(userId),
     budgets: this.budgets,
     provider: this.provider,
@@ -354,6 +358,7 @@ export class Modules extends Foundations {
     store: { ...this.store, memories: this.memory.memories },
     settings: this.settings,
     accessPolicy: this.accessPolicy,
+    undoing: this.undoing,
     profiles: () => this.profiles.list(),
     models: this.models,
     boundTo: this.boundTo,

@@ -13,6 +13,7 @@ import type {
   SessionModel,
   WaitingQueue,
 } from '../../src/protocol/sessions/conversation-api.ts';
+import type { WordedUndo } from '../../src/protocol/sessions/undo.ts';
 import type { FoundSession, ListedSession } from '../../src/protocol/sessions/session-list.ts';
 import type { Todo } from '../../src/protocol/store/notes.ts';
 import type { PlanRecord } from '../../src/protocol/agent/plan-store.ts';
@@ -94,6 +95,23 @@ export const queueJson = z
     ),
   })
   .meta({ id: 'Queue' });
+
+/** What an undo brings back and what not, each thing also in words. */
+export const undoJson = z
+  .looseObject({
+    turnId: z.string(),
+    content: z.string().describe('the question'),
+    goesBack: z.array(
+      z.looseObject({
+        kind: z.string(),
+        name: z.string(),
+        how: z.enum(['restored', 'removed']),
+        text: z.string().describe("in the language of the token's person"),
+      }),
+    ),
+    stays: z.array(z.looseObject({ kind: z.string(), name: z.string(), why: z.string(), text: z.string() })),
+  })
+  .meta({ id: 'Undo' });
 
 /** An accepted message. */
 export const receiptJson = z
@@ -322,6 +340,19 @@ export function wireTrace({ prompt, reason, cost, ...fields }: TurnExplanation, 
     reason: reason ?? null,
     cost: cost ?? null,
     ...(withPrompt && { prompt: prompt ?? null }),
+  };
+}
+
+/** An undo, or the preview of one. */
+export type WireUndo = Json<ReturnType<typeof wireUndo>>;
+
+/** The same as it is sent. */
+export function wireUndo({ turnId, content, goesBack, stays }: WordedUndo) {
+  return {
+    turnId,
+    content,
+    goesBack: goesBack.map(({ kind, name, how, text }) => ({ kind, name, how, text })),
+    stays: stays.map(({ kind, name, why, text }) => ({ kind, name, why, text })),
   };
 }
 

@@ -5,7 +5,6 @@ import type { LaneHandler } from '../protocol/bus.ts';
 import type { GatewayApi, StatelessRequest } from '../protocol/gateway-api.ts';
 import type { SessionRecord } from '../protocol/store/records.ts';
 import { commonTools, PLAN_TOOL, type Profile } from '../protocol/agent/profile.ts';
-import { KeyedLock } from '../lib/async/keyed-lock.ts';
 import { createSubagentHandler } from './background-subagents.ts';
 import { createCompressor } from './after-turn/compressor.ts';
 import { createTokenScale, ModelWindows } from './prompt/context-window.ts';
@@ -181,7 +180,6 @@ function sharedBy(deps: AgentDeps): AgentShared {
       prepare: createPreparation(deps),
       forSubagent: createSubagentProfiles(),
     },
-    fileLock: new KeyedLock(),
   };
 }
 

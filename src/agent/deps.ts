@@ -22,10 +22,10 @@ import type { Redact, TraceStore } from '../protocol/store/traces.ts';
 import type { PlanStore } from '../protocol/agent/plan-store.ts';
 import type { Profile } from '../protocol/agent/profile.ts';
 import type { ChatProvider, LLMProvider } from '../protocol/agent/provider.ts';
-import type { SessionFiles, Tool } from '../protocol/agent/tool.ts';
+import type { FileJournal, SessionFiles, Tool } from '../protocol/agent/tool.ts';
+import type { Undoing } from '../protocol/sessions/undo.ts';
 import type { ReplayStore } from '../protocol/agent/replays.ts';
 import type { Settings } from '../protocol/settings.ts';
-import type { KeyedLock } from '../lib/async/keyed-lock.ts';
 import type { ModelWindows, TokenScale } from './prompt/context-window.ts';
 import type { BootstrapPrompt } from './prompt/bootstrap-files.ts';
 import { createEnvironmentNote, type EnvironmentNoteDeps } from './prompt/environment-note.ts';
@@ -137,6 +137,8 @@ export interface AgentMedia {
   answerFiles: AnswerFiles;
   /** The folders of the sessions' files. */
   files: SessionFiles;
+  /** What was in them before calls. */
+  journal: FileJournal;
 }
 
 /** What people see of a turn while it runs, and in which language. */
@@ -165,6 +167,8 @@ export interface AgentDeps {
   ownerChats: () => Promise<Address[]>;
   /** True for the user id of an owner. Throws only `StoreError`. */
   isOwner: (userId: string) => Promise<boolean>;
+  /** Finishes the undo of a session that was begun and interrupted. Throws only `StoreError`. */
+  finishUndo: Undoing['finish'];
   budgets: Budgets;
   /** All tools as they are now; the same list until one is added, changed or removed. */
   tools(): readonly Tool[];
@@ -211,8 +215,6 @@ export interface AgentShared extends AgentDeps {
   limits: AgentLimits;
   modelState: ModelState;
   prompts: AgentPrompts;
-  /** Calls that may change files run one at a time in each folder. */
-  fileLock: KeyedLock;
 }
 
 /** What turns share, at one moment: settings and profiles stay the same for its holder. */

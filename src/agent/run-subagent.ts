@@ -129,8 +129,9 @@ function withOwnJournal(shared: AgentShared, child: Child): AgentShared {
   const childLedger: Ledger = {
     ...ledger,
     journalAnswer: (fence, _id, rows) => write(fence, rows),
-    toolIntent: (fence, _id, iteration, entry) => write(fence, [{ iteration, entry, tokens: 0 }]),
-    toolResult: (fence, _id, iteration, entry, tokens) => write(fence, [{ iteration, entry, tokens }]),
+    toolIntent: (fence, _id, iteration, entry, note) => write(fence, [{ iteration, entry, tokens: 0, note }]),
+    toolResult: (fence, _id, iteration, entry, tokens, note) =>
+      write(fence, [{ iteration, entry, tokens, note }]),
     async storePlan(fence, _id, { made: planRecord, model, usage }) {
       if (planRecord !== undefined) await write(fence, planRecord.rows);
       await ledger.noteUsage({

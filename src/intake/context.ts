@@ -19,6 +19,7 @@ import type { GroupChatStore, NoteDeleted, QuestionStore } from '../protocol/sto
 import type { ClassifyStep } from '../protocol/agent/plan-edits.ts';
 import type { Receive } from '../protocol/receive.ts';
 import type { ForkStore, WaitingStore } from '../protocol/sessions/conversation-api.ts';
+import type { Undoing, UndoStore } from '../protocol/sessions/undo.ts';
 import type { DropSurface, SurfaceStore } from '../protocol/sessions/surfaces.ts';
 import type { SessionRecord, TryStore } from '../protocol/store/records.ts';
 import type { WorkStore } from '../protocol/sessions/turn-work.ts';
@@ -57,6 +58,7 @@ export interface IntakeStore {
   journals: WorkStore;
   usage: UsageStore;
   replays: ReplayStore;
+  undo: UndoStore;
 }
 
 /** The models as people choose and see them. */
@@ -110,6 +112,7 @@ export interface IntakeOptions {
   settings: Settings<{ limits: IntakeLimits } & NamedSessions>;
   accessPolicy: AccessPolicy;
   languages: PersonLanguages;
+  undoing: Undoing;
   profiles: () => readonly Profile[];
   models: IntakeModels;
   boundTo: BoundTo;
@@ -149,4 +152,6 @@ export interface Intake {
   suggest: Suggest;
   membershipChanged: NoteMembership;
   messagesDeleted: NoteDeleted;
+  /** Finishes the undos that a crash interrupted. Throws only `StoreError`. */
+  finishUndos(): Promise<void>;
 }

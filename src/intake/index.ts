@@ -13,17 +13,12 @@ import { createNoteMembership } from './membership.ts';
 import { createMemoryCommands } from './memory-commands.ts';
 import { createPlanCommands } from './plans/plan-control.ts';
 import { createReceive } from './receive.ts';
-import {
-  openThreadIn,
-  createTryCommands,
-  queueCommand,
-  titleCommand,
-  trustCommand,
-} from './session-commands.ts';
+import { openThreadIn, queueCommand, retryCommand, titleCommand, trustCommand } from './session-commands.ts';
 import { createSurfaceCommands } from './surfaces/commands.ts';
 import { createNoteContact } from './surfaces/find-chat.ts';
 import { groupAdminIn } from './surfaces/links.ts';
 import { ThreadTalk } from './thread-talk.ts';
+import { finishUndos, undoCommand } from './undo/command.ts';
 
 export { createSendSystemMessage } from './accept.ts';
 export { createGatewayApi } from './api/gateway-api.ts';
@@ -36,6 +31,7 @@ export { limitsRule } from './limits.ts';
 export { createFollowChatMigration } from './membership.ts';
 export { createFindChat } from './surfaces/find-chat.ts';
 export { createDropSurface, createMirrorQuestion } from './surfaces/tell.ts';
+export { createUndoing } from './undo/undo.ts';
 
 /** Makes the intake: `receive`, the approvals, and the complete list of commands. */
 export function createIntake(options: IntakeOptions): Intake {
@@ -56,6 +52,7 @@ export function createIntake(options: IntakeOptions): Intake {
     suggest: createSuggest(commands, accessPolicy, ledger),
     membershipChanged: createNoteMembership(context),
     messagesDeleted: createNoteDeleted(context),
+    finishUndos: () => finishUndos(context),
   };
 }
 
@@ -70,7 +67,8 @@ function commandsOf(context: IntakeContext): readonly Command[] {
     ...createPlanCommands(context),
     queueCommand(ledger),
     titleCommand(ledger, events),
-    ...createTryCommands(store.tries, events),
+    retryCommand(store.tries),
+    undoCommand(context),
     trustCommand(ledger),
     ...createSurfaceCommands(context),
     observeCommand(context),

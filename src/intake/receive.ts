@@ -43,6 +43,7 @@ import {
 } from './replies.ts';
 import { checkChoice, isAdmin, maySee, refuseReserved } from './sessions.ts';
 import { createLinkButtons } from './surfaces/commands.ts';
+import { createUndoButtons } from './undo/command.ts';
 import { answerByNext, questionsTo } from './surfaces/next-answer.ts';
 
 /** Longest message that is accepted, in UTF-16 units. */
@@ -108,6 +109,7 @@ function pressHandlers(context: IntakeContext): readonly PressHandler[] {
     createAgentButtons(context),
     createPlanButtons(context),
     createLinkButtons(context),
+    createUndoButtons(context),
   ];
 }
 
@@ -293,8 +295,12 @@ async function runCommand(
     const call = { session, address, place, ...who, memoryOwner, profileId, args, say };
     const forwarded = await command.forward?.(call);
     const { personal } = command;
-    if (forwarded === undefined)
-      return { kind: 'handled', reply: await command.run(call), ...(personal && { personal }) };
+    if (forwarded === undefined) {
+      const question = await command.ask?.(call);
+      const answer = question?.text ?? (await command.run(call));
+      const buttons = question && { buttons: question.buttons };
+      return { kind: 'handled', reply: answer, ...buttons, ...(personal && { personal }) };
+    }
     const turnOptions = { ...options, ...forwarded.options, openThread: undefined };
     const { content, prompt } = forwarded;
     const turnMessage = { ...message, content, ...(prompt && { prompt }) };

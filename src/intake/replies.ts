@@ -112,6 +112,7 @@ export async function reply(
   const { reply: content, ...rest } = receipt;
   const isPersonal = receipt.kind === 'refused' || receipt.personal === true;
   const outbound = replyTo(message, content, isPersonal, context.languages.say(message));
+  if (receipt.kind === 'handled') outbound.buttons.push(...(receipt.buttons ?? []));
   await deliver(context, addressOf(message), { ref: replyRef(message), message: outbound });
   return rest;
 }

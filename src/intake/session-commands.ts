@@ -1,4 +1,4 @@
-/** `/new`, `/queue`, `/title`, `/trust`, `/retry` and `/undo`: what people set and undo in their conversation. */
+/** `/new`, `/queue`, `/title`, `/trust` and `/retry`: what people set and repeat in their conversation. */
 import type { IntakeContext, OpenThread } from './context.ts';
 import { changeSession, type Command } from '../protocol/command.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
@@ -8,7 +8,6 @@ import { textRef } from '../protocol/texts/say.ts';
 import { describeSources, taints } from '../protocol/agent/risk.ts';
 import type { EventBus } from '../protocol/bus.ts';
 import { readTitle } from '../protocol/sessions/session-list.ts';
-import { clipEnd, oneLine } from '../lib/text.ts';
 import type { Channel } from '../protocol/channel.ts';
 import type { Log } from '../protocol/log.ts';
 import { addressOf, parseAddress } from '../protocol/message.ts';
@@ -95,33 +94,17 @@ export function titleCommand(ledger: Ledger, events: EventBus): Command {
   };
 }
 
-/** Longest part of a question that a reply repeats, in UTF-16 units. */
-const MAX_REPEATED = 80;
-
-/** Makes the commands. They throw `StoreError`. */
-export function createTryCommands(tries: TryStore, events: EventBus): Command[] {
-  return [
-    {
-      name: 'retry',
-      description: 'about.retry',
-      run: ({ say }) => Promise.resolve(say.text(RETRY_REFUSALS.nothing)),
-      async forward({ session }) {
-        const last = await tries.lastQuestion(session);
-        return last && { content: last.content, options: { retryOf: last.turnId } };
-      },
+/** Makes the command. It throws `StoreError`. */
+export function retryCommand(tries: TryStore): Command {
+  return {
+    name: 'retry',
+    description: 'about.retry',
+    run: ({ say }) => Promise.resolve(say.text(RETRY_REFUSALS.nothing)),
+    async forward({ session }) {
+      const last = await tries.lastQuestion(session);
+      return last && { content: last.content, options: { retryOf: last.turnId } };
     },
-    {
-      name: 'undo',
-      description: 'about.undo',
-      async run({ session, say }) {
-        const undone = await tries.undo(session);
-        if (typeof undone === 'string') return say.text(RETRY_REFUSALS[undone]);
-        events.emit(session, { type: 'context_changed' });
-        const question = clipEnd(oneLine(undone.content), MAX_REPEATED);
-        return say('undo.done', { question });
-      },
-    },
-  ];
+  };
 }
 
 /** Asks the channel of the chat. If that refuses, the conversation starts where it was requested. */

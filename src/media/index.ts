@@ -21,6 +21,7 @@ import { fileLimitsOf, type MediaSettings } from './settings.ts';
 import { createKeepToolFile } from './tool-files.ts';
 
 export { createSpeech } from './speech.ts';
+export { picturePath } from './stored-files.ts';
 export { createTranscriber } from './transcriber.ts';
 export { fileTypeOf } from './reader/file-type.ts';
 export { findConfinement } from './reader/reader.ts';

@@ -60,7 +60,7 @@ export function inboxPath(laneSeq: number, index: number, name: string): string 
 }
 
 /** The path of a picture as models get it, next to the file that was sent. */
-function picturePath(file: string): string {
+export function picturePath(file: string): string {
   const slash = file.lastIndexOf('/');
   return `${file.slice(0, slash)}/.pictures/${file.slice(slash + 1)}.jpg`;
 }

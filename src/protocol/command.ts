@@ -2,7 +2,7 @@
 import { type Caller, hasScope, type Scope } from './access.ts';
 import { GatewayError } from './errors.ts';
 import type { SessionStore } from './store/ledger.ts';
-import type { Address, InboundMessage, SessionKey } from './message.ts';
+import type { Address, Button, InboundMessage, SessionKey } from './message.ts';
 import type { ForwardedMessage } from './receive.ts';
 import type { SessionRecord } from './store/records.ts';
 import { type PlainKey, type Say, textRef } from './texts/say.ts';
@@ -82,6 +82,12 @@ export const MAX_SUGGESTIONS = 25;
 /** Completes a command's argument as typed so far; nothing for people who may not write. Throws `GatewayError`. */
 export type Suggest = (message: InboundMessage) => Promise<readonly string[]>;
 
+/** A question in Markdown; the buttons are shown where a reply can have any. */
+export interface CommandQuestion {
+  text: string;
+  buttons: Button[];
+}
+
 /** `run` returns Markdown for the user; it throws only `GatewayError`, whose message the user reads. */
 export interface Command extends Omit<CommandListing, 'description' | 'argument'> {
   /** A text of at most 100 characters (Discord's limit) that starts with a capital. */
@@ -94,6 +100,8 @@ export interface Command extends Omit<CommandListing, 'description' | 'argument'
   /** What a token needs for it over HTTP besides `commands`; `chat` = nothing else, and not even `commands`. */
   scope?: Scope | undefined;
   run(call: CommandCall): Promise<string>;
+  /** What the sender is asked first; undefined = `run` answers. Throws as `run` does. */
+  ask?(call: CommandCall): Promise<CommandQuestion | undefined>;
   /** Arguments that start with, or contain, what is typed so far, up to `MAX_SUGGESTIONS`. Throws as `run` does. */
   suggest?(call: CommandCall): Promise<readonly string[]>;
   /** What the agent should answer instead; undefined = `run` answers. Throws as `run` does. */

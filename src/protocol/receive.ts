@@ -5,7 +5,14 @@ import type { AcceptResult } from './store/accept.ts';
 
 import type { PersonQuestion } from './agent/approvals.ts';
 import type { PlanToRun } from './agent/plan-store.ts';
-import { type Address, type InboundMessage, parseAddress, type Payer, type SessionKey } from './message.ts';
+import {
+  type Address,
+  type Button,
+  type InboundMessage,
+  parseAddress,
+  type Payer,
+  type SessionKey,
+} from './message.ts';
 import type { ExecutionMode } from './agent/plan.ts';
 import type { Source } from './agent/risk.ts';
 import type { SessionChoice } from './store/records.ts';
@@ -26,6 +33,8 @@ export type Receipt =
       kind: 'handled';
       reply?: string;
       personal?: true | undefined;
+      /** Below a reply that is queued. */
+      buttons?: readonly Button[] | undefined;
       form?: Form | undefined;
       problems?: PressAnswer['problems'];
     }

@@ -32,6 +32,7 @@ import { createPushStore } from './statements/push.ts';
 import { createHookCalls } from './statements/hook-calls.ts';
 import { createWebhookFacts } from './statements/webhook-facts.ts';
 import { createTries } from './turns/tries.ts';
+import { createUndo } from './turns/undo.ts';
 import { createWaiting } from './lanes/waiting.ts';
 import { createPlans, createScratchpad, createTodos } from './statements/plans.ts';
 import { createRetentionStore } from './turns/delete-session.ts';
@@ -185,6 +186,7 @@ function sessionStores(database: Database) {
     forks: createForks(database),
     imports: createImports(database),
     tries: createTries(database),
+    undo: createUndo(database),
     surfaces: createSurfaces(database),
     waiting: createWaiting(database),
     questions: createQuestions(database),

@@ -4,6 +4,7 @@ import { ASK_TOOL, MAX_QUESTION_CHARS, NO_QUESTIONS } from '../protocol/agent/ap
 import type { ChatSettingStore } from '../protocol/channel.ts';
 import type { FindChat } from '../protocol/delivery.ts';
 import { ToolError } from '../protocol/errors.ts';
+import { textRef } from '../protocol/texts/say.ts';
 import { defineTool, type Tool } from '../protocol/agent/tool.ts';
 import { chatOf, whyNoChat } from './message.ts';
 
@@ -34,6 +35,7 @@ export function createAsk(findChat: FindChat, chatSettings: Pick<ChatSettingStor
     risk: () => 'caution',
     results: 'person',
     reach: () => 'outside',
+    lasting: ({ to }) => textRef('lasting.question', { to }),
     async target({ to }, caller) {
       const chat = await chatOf(findChat, to, caller, true);
       return chat.kind === 'found' && chat.other !== undefined

@@ -52,6 +52,7 @@ export function createCron(schedules: Schedules, findChat: FindChat): Tool {
     risk: ({ action }) => (action === 'list' ? 'safe' : 'caution'),
     results: 'operator',
     reach: ({ action }) => (action === 'list' ? 'session' : 'outside'),
+    changes: ({ action }) => (action === 'list' ? [] : ['schedules']),
     async execute(args: Args, ctx) {
       switch (args.action) {
         case 'add':

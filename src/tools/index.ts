@@ -28,6 +28,7 @@ import type { Search } from './web/search/search.ts';
 import { createWebSearch, WEB_SEARCH } from './web-search.ts';
 
 export { createSandbox, sandboxProblem } from './exec/sandbox.ts';
+export { createFileJournal } from './files/file-journal.ts';
 export { createOutgoingFiles } from './files/put-file.ts';
 export { createSessionFiles } from './files/session-files.ts';
 export { MAX_FETCHED_BYTES } from './web-fetch.ts';

@@ -43,6 +43,9 @@ export function createMemory(memories: MemoryStore): Tool {
     // What is saved in a tainted session is marked, and taints the sessions that read it, so saving bypasses
     // nothing.
     reach: ({ action }: Args) => (action === 'forget' ? 'outside' : 'session'),
+    // A fact that was saved names its turn.
+    changes: ({ action, number }: Args) =>
+      action === 'forget' && number !== undefined ? [`memory:${number}` as const] : [],
     async execute(args: Args, ctx) {
       if (ctx.memoryOwner === 'system') {
         throw new ToolError('no_user', 'No person wrote this message, so there is no one to remember.');

@@ -11,6 +11,7 @@ import {
   type PostResult,
 } from '../protocol/delivery.ts';
 import { withSlash } from '../protocol/isomorphic/fill-text.js';
+import { textRef } from '../protocol/texts/say.ts';
 import { defineTool, type Tool, type ToolCaller, type ToolContext } from '../protocol/agent/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 
@@ -47,6 +48,8 @@ export function createMessage(post: Post, findChat: FindChat): Tool {
     results: 'operator',
     // The chat it was asked in sees it; others may read another address.
     reach: (args) => (args.to === undefined ? 'session' : 'outside'),
+    lasting: ({ to }) =>
+      to === undefined ? textRef('lasting.message_here') : textRef('lasting.message', { to }),
     async target({ to }, caller) {
       const chat = await chatOf(findChat, to, caller, true);
       if (chat.kind !== 'found' || chat.other === undefined) return undefined;

@@ -24,6 +24,8 @@ export const plan = defineTool({
   risk: () => 'safe',
   results: 'operator',
   reach: () => 'session',
+  // A plan names its turn.
+  changes: () => [],
   // The turn replaces this by what has become of the plan.
   execute: () => Promise.resolve({ content: 'No plan can be made here. Continue without one.' }),
 });

@@ -37,6 +37,7 @@ export function createScratchpadTool(scratchpad: ScratchpadStore) {
     effect: 'idempotent',
     risk: () => 'safe',
     reach: () => 'session',
+    changes: ({ action }) => (action === 'read' ? [] : ['scratchpad']),
     // A note's text has the sources that were read before it was written.
     results: 'operator',
     async execute(args: Args, ctx) {

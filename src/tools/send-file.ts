@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ToolError } from '../protocol/errors.ts';
 import { type FindChat, MAX_POST_CHARS, MAX_POSTS, type Post, SEND_FILE_TOOL } from '../protocol/delivery.ts';
 import type { Attachment, OutgoingFiles } from '../protocol/media.ts';
+import { textRef } from '../protocol/texts/say.ts';
 import { defineTool, type Tool } from '../protocol/agent/tool.ts';
 import { inMegabytes } from '../lib/text.ts';
 import { chatOf, otherChat, notSent, refusal, whyNoChat } from './message.ts';
@@ -34,6 +35,7 @@ export function createSendFile(post: Post, findChat: FindChat, keepFile: Outgoin
     // As for `message`: the chat it was asked in sees it; others may read another address.
     reach: (args) => (args.to === undefined ? 'session' : 'outside'),
     files: ({ path }) => [path],
+    lasting: ({ path }) => textRef('lasting.file', { name: path }),
     async execute({ path, caption = '', as, to }: Args, ctx) {
       if (ctx.agentId !== undefined) {
         throw new ToolError('unavailable', 'Subagents cannot send files; mention the file in your result.');

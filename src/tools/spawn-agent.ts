@@ -47,6 +47,8 @@ export const spawnAgent = defineTool({
   results: 'local',
   // What a subagent does is judged call by call, including by what its turn has read.
   reach: () => 'session',
+  // Its calls say what they change.
+  changes: () => [],
   limitMs: LIMIT_MS,
   sideBySide: true,
   async execute({ task, profile_id: profileId, background }: z.infer<typeof parameters>, ctx) {

@@ -29,6 +29,7 @@ export function createSwitchProfile({ profiles, isOwner, check, setProfile }: Pr
     results: 'operator',
     // Whatever a page talked it into would apply to later turns, too.
     reach: ({ profile }) => (profile === undefined ? 'session' : 'outside'),
+    changes: ({ profile }) => (profile === undefined ? [] : ['profile']),
     async execute({ profile: id }: z.infer<typeof parameters>, ctx) {
       const list = profiles().map(describe).join('\n');
       if (id === undefined) return { content: `The profiles (now: ${ctx.profileId}):\n${list}` };

@@ -53,6 +53,7 @@ export function createTodoTool(todos: TodoStore) {
     risk: () => 'safe',
     results: 'operator',
     reach: () => 'session',
+    changes: ({ action }) => (action === 'list' ? [] : ['todos']),
     async execute(args: Args, ctx) {
       if (args.action === 'list') return todoList(await todos.todos(ctx.sessionKey));
       const items =

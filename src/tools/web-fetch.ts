@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { defineTool, type Egress, type EgressResponse, type Tool } from '../protocol/agent/tool.ts';
 import { GatewayError, ToolError } from '../protocol/errors.ts';
 import type { DocumentText } from '../protocol/media.ts';
+import { textRef } from '../protocol/texts/say.ts';
 import { createFairQueue } from '../lib/async/fair-queue.ts';
 import { TtlCache } from '../lib/ttl-cache.ts';
 
@@ -72,6 +73,8 @@ export function createWebFetch(
     results: 'web',
     // Further parts are never requested again: they come from the page that was read.
     reach: ({ url, offset }) => (offset > 0 ? 'session' : { address: url }),
+    lasting: ({ url, offset }) =>
+      offset > 0 ? undefined : textRef('lasting.request', { host: URL.parse(url)?.host ?? '?' }),
     async execute(args: z.infer<typeof parameters>, ctx) {
       const key = `${ctx.sessionKey} ${args.url}`;
       const page = args.offset > 0 ? pageCache.get(key) : await read(args.url, ctx.signal);

@@ -4,6 +4,7 @@ import { ToolError } from '../protocol/errors.ts';
 import { defineTool, type Tool } from '../protocol/agent/tool.ts';
 import { ASKED_RESULTS, type SearchResult } from './web/search/kind.ts';
 import type { Search } from './web/search/search.ts';
+import { textRef } from '../protocol/texts/say.ts';
 
 /** The tool is offered only while a search service is configured. */
 export const WEB_SEARCH = 'web_search';
@@ -37,6 +38,7 @@ export function createWebSearch(search: () => Search | undefined): Tool {
     risk: () => 'safe',
     results: 'web',
     reach: ({ query }) => ({ query }),
+    lasting: () => textRef('lasting.search'),
     async execute(args: z.infer<typeof parameters>, ctx) {
       const find = search();
       if (find === undefined) throw new ToolError('unavailable', NOT_SET_UP);

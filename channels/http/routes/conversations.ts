@@ -20,15 +20,19 @@ import {
   queueJson,
   receiptJson,
   sessionJson,
+  undoJson,
   wireChoices,
   wireFork,
   wireQueue,
   wireSessionModel,
   wireTrace,
+  wireUndo,
 } from '../wire.ts';
 import { sayToCaller } from './person.ts';
 
 const MAX_SEQ = 2_147_483_647;
+
+const UNDO_QUERY = { turn: 'the id of the turn, or its end; the newest question without it' };
 
 const route = routeOf('sessions');
 
@@ -155,11 +159,33 @@ export const conversationRoutes: readonly Route[] = [
       );
     },
   }),
-  route('POST', '/v1/sessions/:key/undo', 'chat', {
-    summary: 'Take the last question and its answers out of what the model reads',
-    description: 'It stays among the messages, marked as left out; 409 says why it cannot be.',
+  route('GET', '/v1/sessions/:key/undo', 'chat', {
+    summary: 'What an undo of the last question would bring back, and what not',
+    description: 'Nothing is changed; 409 says why it cannot be undone.',
+    query: UNDO_QUERY,
+    answer: undoJson,
     async handle(c, deps) {
-      return c.json(await inSession(c, (caller, key) => deps.gateway.conversations.undo(caller, key)));
+      const { conversations } = deps.gateway;
+      const say = await sayToCaller(c, deps);
+      const turn = c.req.query('turn');
+      return c.json(
+        wireUndo(await inSession(c, (caller, key) => conversations.previewUndo(caller, key, say, turn))),
+      );
+    },
+  }),
+  route('POST', '/v1/sessions/:key/undo', 'chat', {
+    summary: 'Undo the last question: its answers, and the files and notes that they changed',
+    description:
+      'It stays among the messages, marked as left out; 409 says why it cannot be undone. The same turn is undone once.',
+    query: UNDO_QUERY,
+    answer: undoJson,
+    async handle(c, deps) {
+      const { conversations } = deps.gateway;
+      const say = await sayToCaller(c, deps);
+      const turn = c.req.query('turn');
+      return c.json(
+        wireUndo(await inSession(c, (caller, key) => conversations.undo(caller, key, say, turn))),
+      );
     },
   }),
   route('POST', '/v1/sessions/:key/turns/:turn/choose', 'chat', {

@@ -5,6 +5,7 @@ import { PLAN_TOOL } from '../../protocol/agent/profile.ts';
 import { LaneAbort } from '../../protocol/bus.ts';
 import { GatewayError, ToolError, toGatewayError } from '../../protocol/errors.ts';
 import type { ToolCall } from '../../protocol/agent/provider.ts';
+import type { CallNote } from '../../protocol/sessions/undo.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../protocol/agent/subagents.ts';
 import type { SessionFiles, Tool, ToolContext } from '../../protocol/agent/tool.ts';
 import { askPerson } from './ask-person.ts';
@@ -14,6 +15,7 @@ import { runConcurrently } from '../../lib/async/run-concurrently.ts';
 import type { Answer } from '../prompt/history.ts';
 import type { AgentShared, Emit } from '../deps.ts';
 import { oneLine } from '../../lib/text.ts';
+import { noteAfter, noteBefore } from './call-note.ts';
 import { checkCall, contentForModel, executeTool, failure, type Outcome } from './tool-run.ts';
 import { callableTools } from './tool-pair.ts';
 import { sentBy } from './unasked-reads.ts';
@@ -98,12 +100,12 @@ async function finishCall(shared: AgentShared, turn: Turn, pending: PendingCall,
   const { id: toolCallId, name, args } = call;
   emit({ type: 'tool_call', toolCallId, name, args });
   const outcome = await planned(turn, pending, await runCall(shared, turn, pending, emit));
-  const { from: _from, ...result } = outcome;
+  const { from: _from, note, ...result } = outcome;
   const content = contentForModel(name, outcome);
   const names = { toolCallId, toolName: name, callIndex };
   const entry = { kind: 'tool_result' as const, ...names, ...result, content };
   const row = turn.rows.add(n, entry);
-  await shared.stores.ledger.toolResult(turn.fence, turn.turnId, n, entry, row.tokens);
+  await shared.stores.ledger.toolResult(turn.fence, turn.turnId, n, entry, row.tokens, note);
   turn.rows.journaled([row]);
   emit({ type: 'tool_result', toolCallId, name, result: outcome.content, isError: outcome.isError });
 }
@@ -122,13 +124,15 @@ async function planned<Ran extends Outcome>(
   return { ...outcome, content, ...(sources.length > 0 && { sources }) };
 }
 
-/** `sent` is what a read has sent out. */
+/** An outcome with what is stored about the call; `sent` is what a read has sent out. */
+type RunOutcome = Outcome & { sent?: string; note?: CallNote | undefined };
+
 async function runCall(
   shared: AgentShared,
   turn: Turn,
   pending: PendingCall,
   emit: Emit,
-): Promise<Outcome & { sent?: string }> {
+): Promise<RunOutcome> {
   const { n, callIndex, signal, callKey } = pending;
   const changed = changedArgs(turn, callKey);
   const call = changed === undefined ? pending.call : { ...pending.call, args: changed };
@@ -137,10 +141,16 @@ async function runCall(
   const isRepeat = turn.rows.intended(n, callIndex);
   if ('refusal' in checked) return isRepeat ? outcomeUnknown(call.name, turn, emit) : checked.refusal;
   const { tool, args } = checked;
-  if (isRepeat && tool.effect === 'unsafe') return outcomeUnknown(tool.name, turn, emit);
-  const run = (): Promise<Outcome & { sent?: string }> => runTool(shared, turn, pending, tool, args, emit);
+  const run = async (): Promise<RunOutcome> => {
+    if (isRepeat && tool.effect === 'unsafe') {
+      const unknown = outcomeUnknown(tool.name, turn, emit);
+      return { ...unknown, note: await noteAfter(shared, turn, { tool, args, callKey }, unknown, true) };
+    }
+    return await runTool(shared, turn, pending, tool, args, emit);
+  };
   // From the check of the files that a call names to its end, no other call changes one.
-  const outcome = await (tool.files === undefined ? run() : shared.fileLock.run(turn.folder, signal, run));
+  const { journal } = shared.media;
+  const outcome = await (tool.files === undefined ? run() : journal.exclusively(turn.folder, signal, run));
   return changed === undefined ? outcome : { ...outcome, content: changedNote(changed) + outcome.content };
 }
 
@@ -157,19 +167,24 @@ async function runTool(
   tool: Tool,
   args: unknown,
   emit: Emit,
-): Promise<Outcome & { sent?: string }> {
+): Promise<RunOutcome> {
   const { files } = shared.media;
   const workspace = await files.open(turn.folder).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
   const isRepeat = turn.rows.intended(n, callIndex);
+  const noted = { tool, args, callKey };
   if (!isRepeat) {
     const gated = { callKey, toolCallId: call.id, tool, args, agentId: agentIdOf(turn) };
     const refusal = (await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared));
     if (refusal !== undefined) return refusal;
-    if (tool.question !== undefined) return await askPerson(shared, turn, gated);
+    if (tool.question !== undefined) {
+      const answer = await askPerson(shared, turn, gated);
+      return { ...answer, note: await noteAfter(shared, turn, noted, answer, false) };
+    }
   }
   const userRole = await userRoleOf(turn, shared.isOwner);
-  if (!isRepeat && tool.effect !== 'pure') await journalIntent(shared, turn, n, callIndex, call);
+  if (!isRepeat && tool.effect !== 'pure')
+    await journalIntent(shared, turn, n, callIndex, call, await noteBefore(shared, turn, noted));
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
   // Events of an abandoned tool are dropped: its call has a result already.
@@ -190,12 +205,13 @@ async function runTool(
   if (output !== undefined) turn.rows.taint.noteSent(output);
   const outcome = await executeTool(tool, args, ctx, tool.limitMs ?? shared.limits.toolMs);
   running = false;
+  const callNote = await noteAfter(shared, turn, noted, outcome, isRepeat);
   // Before the result is stored, so that whichever node continues finds what it refers to.
   const unshared = tool.files === undefined ? [] : await files.share(turn.folder);
   await subagent?.settled();
   const note =
     unshared.length > 0 ? onlyHere(unshared) : outcome.isError ? await elsewhere(files, turn, args) : '';
-  const result = { ...outcome, content: outcome.content + note };
+  const result = { ...outcome, content: outcome.content + note, note: callNote };
   return output === undefined ? result : { ...result, sent: output };
 }
 
@@ -278,9 +294,10 @@ async function journalIntent(
   n: number,
   callIndex: number,
   call: ToolCall,
+  note: CallNote | undefined,
 ): Promise<void> {
   const intent = { kind: 'tool_intent' as const, toolCallId: call.id, toolName: call.name, callIndex };
-  await ledger.toolIntent(turn.fence, turn.turnId, n, intent);
+  await ledger.toolIntent(turn.fence, turn.turnId, n, intent, note);
   turn.rows.journaled([turn.rows.add(n, intent)]);
 }
 

@@ -59,6 +59,8 @@ export async function startTurn(
   const memoryOwner = memoryOwnerOf(payload.message);
   const openTurn =
     head.opened ?? (await shared.stores.ledger.openTurn(head, payload.turnId, HISTORY_ROWS, memoryOwner));
+  const { undoing, key } = openTurn.session;
+  if (undoing !== undefined) await shared.finishUndo(key, undoing);
   const withFiles = { payload, laneSeq: head.seq, folder: openTurn.session.folder };
   afterTurn.turnBegins(openTurn.session.key);
   const files = hasBegun(openTurn) ? [] : await receiveFiles(shared, head, withFiles, signal);

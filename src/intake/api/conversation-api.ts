@@ -14,6 +14,8 @@ import { MAX_MESSAGE_LENGTH } from '../receive.ts';
 import { forkSession } from './fork-session.ts';
 import { checkedChoice, sessionChoices, sessionModel } from './new-session.ts';
 import type { Visible } from '../sessions.ts';
+import { undo } from '../undo/command.ts';
+import { wordUndo } from '../undo/describe-undo.ts';
 
 /** Makes the API. `visible` returns a session that the caller may see. */
 export function createConversationApi(
@@ -35,8 +37,13 @@ export function createConversationApi(
     async lastQuestion(caller, key) {
       return (await visible(caller, key)) && changed((await tries.lastQuestion(key)) ?? 'nothing');
     },
-    async undo(caller, key) {
-      return (await visible(caller, key)) && announced(key, await tries.undo(key));
+    async previewUndo(caller, key, say, turnId) {
+      return (await visible(caller, key)) && wordUndo(await context.undoing.preview(key, turnId), say);
+    },
+    async undo(caller, key, say, turnId) {
+      if ((await visible(caller, key)) === undefined) return undefined;
+      const undone = turnId ?? (await context.undoing.preview(key)).turnId;
+      return wordUndo(await undo(context, key, undone), say);
     },
     async resets(caller, key, span) {
       return (await visible(caller, key)) && (await contexts.resets(key, span));

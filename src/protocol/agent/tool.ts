@@ -4,6 +4,7 @@ import type { EventBody } from '../event.ts';
 import type { Log } from '../log.ts';
 import type { Address, SessionKey } from '../message.ts';
 import type { Reach, ResultSource, Source, ToolEffect, ToolRisk } from './risk.ts';
+import type { Changeable, FileMark, StayReason } from '../sessions/undo.ts';
 import type { Spawn } from './subagents.ts';
 import type { z } from 'zod';
 import type { WriteCommand } from '../isomorphic/fill-text.js';
@@ -126,6 +127,13 @@ export interface Tool<Args = unknown> {
    * person approves. A rule may cover a call that only `reads` files, never one that may run them. Never throws.
    */
   uses?(args: Args): 'reads' | 'anything';
+  /**
+   * What a call changes in the gateway, so that an undo can bring it back. Unset, an undo names each call that is not
+   * `pure` as what it cannot bring back. Never throws.
+   */
+  changes?(args: Args): readonly Changeable[];
+  /** What no undo brings back, such as "the message to Ann", after which it stays; undefined = nothing. Never throws. */
+  lasting?(args: Args): TextRef | undefined;
   /** Does the work; `args` have passed `parameters`. */
   execute(args: Args, ctx: ToolContext): Promise<ToolResult>;
 }
@@ -179,6 +187,8 @@ export interface SessionFiles {
    * `workspace_full` for more bytes or entries than a folder may have, `unreadable` for what cannot be looked at.
    */
   state(folder: string): Promise<FolderState>;
+  /** Every file and link of the folder, for an undo. Throws as `state` does. */
+  marks(folder: string): Promise<readonly FileMark[]>;
   /**
    * Streams a file into the folder, completely or not at all, and to the other nodes like `share`. A file at that path
    * is replaced unless it has the same content. Throws `ToolError`: `too_large`, `empty`, `workspace_full`, `no_space`,
@@ -201,6 +211,21 @@ export interface SessionFiles {
   copy(from: string, to: string): Promise<void>;
   /** Removes the folder with everything in it. Never throws: false when something remains, which is logged. */
   remove(folder: string): Promise<boolean>;
+}
+
+/** The earlier contents of the sessions' files, for an undo. `paths`: undefined = all of the folder. */
+export interface FileJournal {
+  /** What is at the paths, whose contents are stored within the limits of an undo. Throws `ToolError`, `StoreError`. */
+  before(folder: string, paths: readonly string[] | undefined): Promise<readonly FileMark[]>;
+  /** What is at the paths. Throws `ToolError`, `StoreError`. */
+  marks(folder: string, paths: readonly string[] | undefined): Promise<readonly FileMark[]>;
+  /**
+   * Puts a file back as it was, if it is `from` now; why not, if it stays. Safe to repeat. Throws `StoreError`, and
+   * `ToolError` for a folder that cannot be opened.
+   */
+  restore(folder: string, to: FileMark, from: FileMark): Promise<StayReason | undefined>;
+  /** Runs `work` while no call changes a file of the folder. Throws the signal's reason when it aborts before. */
+  exclusively<T>(folder: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
 /** A file on its way into a session's folder. */

@@ -3,6 +3,7 @@ import type { Caller } from '../access.ts';
 import type { SessionKey } from '../message.ts';
 import type { WhoAnswers } from '../agent/provider.ts';
 import type { Question, QueueMode, SessionChoice, SessionRecord } from '../store/records.ts';
+import type { WordedUndo } from './undo.ts';
 import type { ExecutionMode } from '../agent/plan.ts';
 import type { Say } from '../texts/say.ts';
 import type { ContextReset, ContextUse } from '../store/accept.ts';
@@ -44,8 +45,10 @@ export interface ConversationApi {
   ): Promise<Fork | undefined>;
   /** The newest question that can be asked again (`Receive` with `retryOf`). Throws `GatewayError('not_changed')` without one. */
   lastQuestion(caller: Caller, key: SessionKey): Promise<Question | undefined>;
-  /** Removes the newest question and its answers from what the model reads. Throws `GatewayError('not_changed')`. */
-  undo(caller: Caller, key: SessionKey): Promise<Question | undefined>;
+  /** What an undo of the turn, by default the newest, brings back. Throws `GatewayError('not_changed')`. */
+  previewUndo(caller: Caller, key: SessionKey, say: Say, turnId?: string): Promise<WordedUndo | undefined>;
+  /** Undoes it: the model no longer reads it, and what it changed goes back. Throws `GatewayError('not_changed')`. */
+  undo(caller: Caller, key: SessionKey, say: Say, turnId?: string): Promise<WordedUndo | undefined>;
   /** Who answers the next message of the session. Throws `ProviderError` if no model is named and no server answers. */
   model(caller: Caller, key: SessionKey): Promise<SessionModel | undefined>;
   /** What the caller may choose for a session with this profile; in English, or worded by `say`. */

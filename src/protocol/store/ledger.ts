@@ -16,6 +16,7 @@ import type {
   TurnFinish,
 } from './records.ts';
 import type { SessionChange, SessionListStore, TurnStatus } from '../sessions/session-list.ts';
+import type { CallNote } from '../sessions/undo.ts';
 import type { AcceptRequest, AcceptResult } from './accept.ts';
 import type { Todo } from './notes.ts';
 import type { Source } from '../agent/risk.ts';
@@ -124,6 +125,7 @@ export interface Ledger extends SessionStore {
     turnId: string,
     iteration: number,
     entry: ContextEntry & { kind: 'tool_intent' },
+    note?: CallNote,
   ): Promise<void>;
   /** T4: stored after a tool ran. */
   toolResult(
@@ -132,6 +134,7 @@ export interface Ledger extends SessionStore {
     iteration: number,
     entry: ContextEntry & { kind: 'tool_result' },
     tokens: number,
+    note?: CallNote,
   ): Promise<void>;
   /** Stores the results of a parked turn's calls and makes it due, all in one transaction; safe to repeat. */
   callerResults(results: CallerResults): Promise<CallerResultsOutcome>;

@@ -8,6 +8,7 @@ import type { Echo, ToolCall, Usage } from '../agent/provider.ts';
 import type { Source } from '../agent/risk.ts';
 import { textRef, type TextRef } from '../texts/say.ts';
 import type { ModelUsage, Settlement } from '../agent/usage.ts';
+import type { CallNote } from '../sessions/undo.ts';
 import type { ObservedMessage } from './group-chats.ts';
 import type { TraceAttempt } from './traces.ts';
 
@@ -120,6 +121,8 @@ export interface JournalRow {
   iteration: number;
   entry: ContextEntry;
   tokens: number;
+  /** What its call changes, stored in the same statement. */
+  note?: CallNote | undefined;
 }
 
 /** One row of `context`. `tokens` is the estimate of its size for the model. */
@@ -174,6 +177,8 @@ export interface SessionRecord extends SessionMarks {
   voice: boolean;
   /** The last answer could not be spoken, and the chat was notified. */
   voiceFailing: boolean;
+  /** The turn whose undo was begun and is not finished. */
+  undoing?: string | undefined;
 }
 
 /** Settings of a new session; users can change them (`/mode`, `/queue`). */
@@ -303,6 +308,7 @@ interface TryPlace {
 /** Why nothing was changed. */
 export type RetryRefusal =
   | 'busy'
+  | 'agents_work'
   | 'nothing'
   | 'summarized'
   | 'foreign'
@@ -314,6 +320,7 @@ export type RetryRefusal =
 /** Each reason as a sentence for people. */
 export const RETRY_REFUSALS: Readonly<Record<RetryRefusal, TextRef>> = {
   busy: textRef('try.busy'),
+  agents_work: textRef('try.agents_work'),
   nothing: textRef('try.nothing'),
   summarized: textRef('try.summarized'),
   foreign: textRef('try.foreign'),
@@ -336,8 +343,6 @@ export interface Question {
 export interface TryStore {
   /** The newest question of a person since `/new` that the model reads. */
   lastQuestion(session: SessionKey): Promise<Question | undefined>;
-  /** Leaves out the newest turn since `/new` that people see, with the other answers to its question. */
-  undo(session: SessionKey): Promise<Question | RetryRefusal>;
   /** Makes this turn the one that the model reads among all answers to its question; also restores what was undone. */
   choose(session: SessionKey, turnId: string): Promise<Question | RetryRefusal>;
 }

@@ -3,7 +3,7 @@ import { type BackupRecord, SESSIONS_FOLDER } from '../../protocol/operator/back
 import { connectOnce, type DatabasePlace, type Sql, waitWithoutEnd } from './database.ts';
 import { runOnce } from './retry.ts';
 
-/** Tables that describe running processes, are created again, or (session files) are files in a backup. */
+/** Tables that describe running processes, are created again, only serve to undo turns, or (session files) are files in a backup. */
 const LEFT_OUT = [
   'migration',
   'node',
@@ -12,6 +12,7 @@ const LEFT_OUT = [
   'mcp_status',
   'fanout_secret',
   'session_file',
+  'earlier_content',
   'session_folder',
 ];
 

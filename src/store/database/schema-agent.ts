@@ -199,3 +199,42 @@ export const evalResult = pgTable(
     index('eval_result_at').on(t.at),
   ],
 );
+
+/**
+ * What turns have changed, one row per thing, for an undo: `before` the first and `after` the last call of the turn that changed it,
+ * unless someone else did in between. `kind` `call` is a call that runs, `use` a
+ * file that a message brought again. `seq` orders the last changes.
+ */
+export const turnEffect = pgTable(
+  'turn_effect',
+  {
+    seq: bigint('seq', { mode: 'number' }).notNull().generatedByDefaultAsIdentity(),
+    session: text('session').notNull(),
+    turnId: text('turn_id').notNull(),
+    kind: text('kind').notNull(),
+    target: text('target').notNull(),
+    before: jsonb('before'),
+    after: jsonb('after'),
+    state: text('state', { enum: ['done', 'undoing', 'undone', 'stays'] })
+      .notNull()
+      .default('done'),
+    /** Why it stays. */
+    reason: text('reason'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.turnId, t.kind, t.target] }),
+    index('turn_effect_target').on(t.session, t.kind, t.target),
+  ],
+);
+
+/** Earlier contents of files, each once, until they are given up. */
+export const earlierContent = pgTable(
+  'earlier_content',
+  {
+    sha256: text('sha256').primaryKey(),
+    size: integer('size').notNull(),
+    bytes: bytea('bytes').notNull(),
+    usedAt: moment('used_at').notNull().defaultNow(),
+  },
+  (t) => [index('earlier_content_age').on(t.usedAt)],
+);

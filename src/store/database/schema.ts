@@ -170,6 +170,8 @@ export const session = pgTable(
     /** Answers are also spoken; and the last one could not be, which was reported to the chat. */
     voice: boolean('voice').notNull().default(false),
     voiceFailing: boolean('voice_failing').notNull().default(false),
+    /** The turn whose undo was begun: no turn starts before it is finished. */
+    undoing: text('undoing'),
     messageSeq: integer('message_seq').notNull().default(0),
     freshSeq: integer('fresh_seq').notNull().default(0),
     /** When that was; null = never. */

@@ -5,6 +5,7 @@ import type { Ledger, NotedFiles } from '../../protocol/store/ledger.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { type ContextRecord, type JournalRow, sourcesOfEntry } from '../../protocol/store/records.ts';
 import type { Database, Fragment, Sql } from '../database/database.ts';
+import { notedCall, notedFiles } from '../statements/effects.ts';
 import { heldLane } from './lane-sql.ts';
 import type { SessionKey } from '../../protocol/message.ts';
 import {
@@ -33,9 +34,10 @@ export function createJournal(database: Database) {
   return {
     noteFiles: (fence, turnId, files) => database.run((sql) => noteFiles(sql, fence, turnId, files)),
     journalAnswer: write,
-    toolIntent: (fence, turnId, iteration, entry) => write(fence, turnId, [{ iteration, entry, tokens: 0 }]),
-    toolResult: (fence, turnId, iteration, entry, tokens) =>
-      write(fence, turnId, [{ iteration, entry, tokens }]),
+    toolIntent: (fence, turnId, iteration, entry, note) =>
+      write(fence, turnId, [{ iteration, entry, tokens: 0, note }]),
+    toolResult: (fence, turnId, iteration, entry, tokens, note) =>
+      write(fence, turnId, [{ iteration, entry, tokens, note }]),
   } satisfies Partial<Ledger>;
 }
 
@@ -51,7 +53,8 @@ async function noteFiles(sql: Sql, fence: Fence, turnId: string, files: NotedFil
       insert into kept_file (folder, path, user_id, bytes)
       select ${folder}, f.file, ${userId}, f.bytes
       from held, jsonb_to_recordset(${cleanJson(attachments)}::jsonb) as f(file text, bytes bigint)
-      on conflict (folder, path) do nothing)
+      on conflict (folder, path) do nothing returning path)
+    ${notedFiles(sql, { session: sessionOfLane(fence), turnId }, attachments)}
     select exists (select 1 from held) as held`;
   if (row?.held !== true) throw new FencedError(fence.lane);
 }
@@ -66,9 +69,11 @@ export async function writeRows(
 ): Promise<void> {
   // A crash could not produce these results: for a call that died, an error is stored.
   const hasProgress = rows.some(({ entry }) => entry.kind === 'tool_result' && !entry.isError);
+  const note = rows.find((row) => row.note !== undefined)?.note;
   const [row] = await sql<{ held: boolean }[]>`
     with ${heldLane(sql, fence)},
     written as (${insertRows(sql, fence, turnId, rows, sql`held`, session)})
+    ${notedCall(sql, note, sql`held`)}
     ${hasProgress ? sql`, cleared as (${clearLoneCrashes(sql, fence)})` : sql``}
     ${taintSession(sql, { session, laneSeq: sql`${fence.seq}` }, rows, sql`held`)}
     select exists (select 1 from held) as held`;

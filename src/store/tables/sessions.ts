@@ -169,6 +169,7 @@ function toSession({ freshSeq: _seq, messageSeq, ...row }: SessionRow): SessionR
     model: row.model ?? undefined,
     ownerTokenId: row.ownerTokenId ?? undefined,
     title: row.title ?? undefined,
+    undoing: row.undoing ?? undefined,
     freshAt: new Date(row.freshAt ?? row.createdAt),
     createdAt: new Date(row.createdAt),
     updatedAt: new Date(row.updatedAt),

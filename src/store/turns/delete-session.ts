@@ -69,6 +69,7 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
     'schedule_run',
     'observed',
     'approval_rule',
+    'turn_effect',
   ]) {
     await sql`delete from ${sql(table)} where session = ${key}`;
   }
@@ -113,6 +114,7 @@ export function createRetentionStore(database: Database): RetentionStore {
           ran as (
             delete from schedule_run where id in (
               select id from schedule_run where at < now() - ${days}::float8 * interval '1 day' order by at limit ${limit})),
+          effects as (delete from turn_effect where turn_id in (select id from old)),
           shown as (delete from delivery where ref in (select id from old)),
           gone as (delete from turn where id in (select id from old) returning id)
           select count(*)::int as purged from gone`;

@@ -11,6 +11,7 @@ import type { PlanningRecord } from '../../protocol/agent/plan-store.ts';
 import type { JournalRow } from '../../protocol/store/records.ts';
 import type { Todo } from '../../protocol/store/notes.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { notedTodos } from '../statements/effects.ts';
 import { putTodos } from '../statements/plans.ts';
 import { insertRows, mergedSources, sessionOfLane } from '../lanes/journal.ts';
 import { heldLane } from '../lanes/lane-sql.ts';
@@ -71,7 +72,8 @@ function planRows(sql: Sql, fence: Fence, turnId: string, planRecord: PlanningRe
       select key, message_seq, ${turnId}, 'assistant', ${planRecord.card}, true from talk),
     ${planRecord.todos === undefined ? sql`` : sql`listed as (${putTodos(sql, session, planRecord.todos, sql`planned`)}),`}
     ${countRun(sql, session, planRecord.plan)}
-    written as (${insertRows(sql, fence, turnId, planRecord.rows, sql`planned`)})`;
+    written as (${insertRows(sql, fence, turnId, planRecord.rows, sql`planned`)})
+    ${planRecord.todos === undefined ? sql`` : notedTodos(sql, session, turnId, planRecord.todos, sql`planned`)}`;
 }
 
 /** A CTE that counts the run in the plan that is being run. */
@@ -116,7 +118,11 @@ async function updatePlan(
     fact === undefined
       ? sql``
       : sql`, written as (${insertRows(sql, fence, fact.turnId, [fact.row], guard)})`;
-  const list = todos === undefined ? sql`` : sql`, listed as (${putTodos(sql, session, todos, guard)})`;
+  const planner = sql`(select turn_id from plan where id = ${plan.id})`;
+  const list =
+    todos === undefined
+      ? sql``
+      : sql`, listed as (${putTodos(sql, session, todos, guard)}) ${notedTodos(sql, session, planner, todos, guard)}`;
   const [row] = await sql<{ held: boolean; changed: boolean }[]>`
     with ${heldLane(sql, fence)},
     changed as (

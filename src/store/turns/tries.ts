@@ -29,7 +29,6 @@ export function createTries(database: Database): TryStore {
         const question = await newestTurn(sql, cleanText(session), sql`and m.role = 'user'`);
         return question && { turnId: question.turnId, content: question.content };
       }),
-    undo: (session) => database.transaction((sql) => undo(sql, cleanText(session))),
     choose: (session, turnId) =>
       database.transaction((sql) => choose(sql, cleanText(session), cleanText(turnId))),
   };
@@ -41,7 +40,7 @@ interface FoundTurn extends Question {
 }
 
 /** A turn that people see and the model reads, with the first of its messages that matches. */
-async function newestTurn(sql: Sql, session: string, fits: Fragment): Promise<FoundTurn | undefined> {
+export async function newestTurn(sql: Sql, session: string, fits: Fragment): Promise<FoundTurn | undefined> {
   const [row] = await sql<FoundTurn[]>`
     select t.id as "turnId", coalesce(t.retry_of, t.id) as first, m.content
     from turn t join lateral (${questionOf(sql, fits)}) m on true
@@ -52,7 +51,7 @@ async function newestTurn(sql: Sql, session: string, fits: Fragment): Promise<Fo
 }
 
 /** The first message of the turn `t`: the question in the wording that it answers, unless it has none. */
-function questionOf(sql: Sql, fits: Fragment): Fragment {
+export function questionOf(sql: Sql, fits: Fragment): Fragment {
   return sql`
       select m.content from message m join turn o on o.id = m.turn_id
       where m.session = t.session and (o.id in (t.id, t.retry_of) or o.retry_of = t.retry_of) and o.lane_seq <= t.lane_seq
@@ -60,14 +59,14 @@ function questionOf(sql: Sql, fits: Fragment): Fragment {
 }
 
 /** Locks the lane; returns the reason if nothing can be changed now. */
-async function busyReason(sql: Sql, session: string): Promise<RetryRefusal | undefined> {
+export async function busyReason(sql: Sql, session: string): Promise<RetryRefusal | undefined> {
   const lane = await lockLane(sql, `in:${session}`);
   if (lane === undefined) return 'nothing';
   return lane.tail > lane.head ? 'busy' : undefined;
 }
 
 /** True if a summary covers one of the answers: what it says cannot be withdrawn. */
-async function isSummarized(sql: Sql, session: string, first: string): Promise<boolean> {
+export async function isSummarized(sql: Sql, session: string, first: string): Promise<boolean> {
   const [row] = await sql<{ covered: boolean }[]>`
     select exists (
       select from turn t join context s on s.turn_id = ${summariesOf(session)} and s.kind = 'summary'
@@ -80,7 +79,7 @@ function isTryOf(sql: Sql, first: string): Fragment {
 }
 
 /** Leaves out all answers to a question except `chosenId`; without it, also the messages that joined. */
-async function leaveOut(
+export async function leaveOut(
   sql: Sql,
   session: string,
   first: string,
@@ -100,16 +99,6 @@ async function leaveOut(
     update context c set summarized_by = case when t.left_out then 0 end from turn t
     where ${isTryOf(sql, first)} and c.turn_id = t.id
       and case when t.left_out then c.summarized_by is null else c.summarized_by = 0 end`;
-}
-
-async function undo(sql: Sql, session: string): Promise<Question | RetryRefusal> {
-  const busy = await busyReason(sql, session);
-  if (busy !== undefined) return busy;
-  const question = await newestTurn(sql, session, sql``);
-  if (question === undefined) return 'nothing';
-  if (await isSummarized(sql, session, question.first)) return 'summarized';
-  await leaveOut(sql, session, question.first, undefined);
-  return { turnId: question.turnId, content: question.content };
 }
 
 async function choose(sql: Sql, session: string, turnId: string): Promise<Question | RetryRefusal> {

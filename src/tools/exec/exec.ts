@@ -98,6 +98,7 @@ export function createExec(sandboxNow: () => Sandbox | undefined): Tool {
     results: 'local',
     files: wordsOfRun,
     filesIn: wordsOfScript,
+    changes: (run) => (looksOnly(run) ? [] : ['files']),
     uses: (run) => (looksOnly(run) ? 'reads' : 'anything'),
     async execute(args: z.infer<typeof parameters>, ctx) {
       const sandbox = sandboxNow();

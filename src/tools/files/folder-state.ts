@@ -2,11 +2,13 @@
 import { hash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
+import path from 'node:path';
 import { errorCode, ToolError } from '../../protocol/errors.ts';
 import type { FolderState } from '../../protocol/agent/approvals.ts';
+import type { FileMark } from '../../protocol/sessions/undo.ts';
 import { contentOf } from './named-files.ts';
 import { WORKSPACE_LIMITS } from './save-file.ts';
-import { openInside, walkFolder } from './workspace.ts';
+import { isMissing, openFolder, openInside, pathError, pathParts, walkFolder } from './workspace.ts';
 
 /** Folders whose digests are remembered; those of others are computed again. */
 const MAX_REMEMBERED_FOLDERS = 20;
@@ -21,8 +23,11 @@ interface Remembered {
   sha256: string;
 }
 
-/** Makes `SessionFiles.state` for the folders of one node, by absolute path. */
-export function createFolderStates(limits = WORKSPACE_LIMITS): (place: string) => Promise<FolderState> {
+/** What a folder contains, also as an undo compares it. */
+type WholeState = FolderState & { marks: readonly FileMark[] };
+
+/** Makes `SessionFiles.state` and `marks` for the folders of one node, by absolute path. */
+export function createFolderStates(limits = WORKSPACE_LIMITS): (place: string) => Promise<WholeState> {
   const folders = new Map<string, ReadonlyMap<string, Remembered>>();
   return async (place) => {
     const state = await readState(place, folders.get(place) ?? new Map(), limits);
@@ -30,10 +35,10 @@ export function createFolderStates(limits = WORKSPACE_LIMITS): (place: string) =
     folders.set(place, state.remembered);
     const [oldest] = folders.keys();
     if (folders.size > MAX_REMEMBERED_FOLDERS && oldest !== undefined) folders.delete(oldest);
-    const { bytes, digests } = state;
+    const { bytes, digests, marks } = state;
     const sorted = [...digests].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const files = new Map(sorted.map(([name, sha256]) => [name, sha256.slice(0, SHORT_DIGEST)]));
-    return { sha256: hash('sha256', JSON.stringify(sorted)), bytes, files };
+    return { sha256: hash('sha256', JSON.stringify(sorted)), bytes, files, marks };
   };
 }
 
@@ -46,6 +51,7 @@ async function readState(
   const digests = new Map<string, string>();
   const remembered = new Map<string, Remembered>();
   const names = new Set<string>();
+  const marks: FileMark[] = [];
   let bytes = 0;
   for await (const { name, place: entry } of walkFolder(place)) {
     const stats = await lstat(entry, { bigint: true }).catch((error: unknown) => {
@@ -62,9 +68,35 @@ async function readState(
     const sha256 =
       known?.mark === mark ? known.sha256 : await digestOf(place, { name, place: entry }, stats, mark);
     digests.set(name, sha256);
+    marks.push({ path: name, sha256, ...plainPart(stats) });
     if (Date.now() - Number(stats.ctimeMs) > RECENT_MS) remembered.set(name, { mark, sha256 });
   }
-  return { bytes, digests, remembered };
+  return { bytes, digests, marks, remembered };
+}
+
+/** The size and mode of a plain file with one name. */
+function plainPart(stats: BigIntStats): Pick<FileMark, 'bytes' | 'mode'> {
+  const isPlain = stats.isFile() && stats.nlink === 1n;
+  return isPlain ? { bytes: Number(stats.size), mode: Number(stats.mode) & 0o700 } : {};
+}
+
+/** What is at one path; a folder counts as nothing. Throws `ToolError`. */
+export async function markAt(workspace: string, filePath: string): Promise<FileMark> {
+  const parts = pathParts(filePath);
+  const name = parts.join('/');
+  const last = parts.pop();
+  if (last === undefined) return { path: name };
+  try {
+    await using folder = await openFolder(workspace, name, parts);
+    const place = path.join(folder.place, last);
+    const stats = await lstat(place, { bigint: true });
+    if (stats.isDirectory()) return { path: name };
+    const sha256 = await digestOf(workspace, { name, place }, stats, markOf(stats));
+    return { path: name, sha256, ...plainPart(stats) };
+  } catch (error) {
+    if (isMissing(error)) return { path: name };
+    throw pathError(error, name);
+  }
 }
 
 /** A program can set the time of a change, but not that of the last change of its entry (ctime). */

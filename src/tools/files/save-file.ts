@@ -6,7 +6,7 @@ import path from 'node:path';
 import { errorCode, ToolError, unless } from '../../protocol/errors.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
 import { walkEverything } from '../../lib/walk-folder.ts';
-import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
+import { checkKind, namesIn, openFolder, pathError, pathParts, walkFolder } from './workspace.ts';
 
 /** All files of a session's folder together, in bytes. */
 export const MAX_WORKSPACE_BYTES = 256 * 1024 * 1024;
@@ -45,14 +45,20 @@ export const CHANGES_A_FILE = {
   results: 'operator',
   reach: ({ path }) => (isReadUnasked(path) ? 'outside' : 'session'),
   files: ({ path }) => [path],
+  changes: () => ['files'],
 } satisfies Partial<Tool<{ path: string }>>;
 
 /**
  * Writes `content` to `filePath`, creating folders. A reader sees the old file or the new one. An existing file must be
- * plain and have one name; a link put there meanwhile is replaced, not followed. Throws `ToolError`: those of
+ * plain and have one name, and its permissions stay unless `newMode` says otherwise; a link put there meanwhile is replaced, not followed. Throws `ToolError`: those of
  * `openInside`, `too_large`, `workspace_full`.
  */
-export async function saveFile(workspace: string, filePath: string, content: Buffer): Promise<void> {
+export async function saveFile(
+  workspace: string,
+  filePath: string,
+  content: Buffer,
+  newMode?: number,
+): Promise<void> {
   const parts = pathParts(filePath);
   const name = parts.pop();
   if (name === undefined)
@@ -64,8 +70,9 @@ export async function saveFile(workspace: string, filePath: string, content: Buf
   await checkRoom(workspace, content.length);
   await using folder = await openFolder(workspace, filePath, parts, { create: true });
   const target = path.join(folder.place, name);
-  const mode = await modeOf(target, filePath);
-  const temporary = path.join(folder.place, `.${randomUUID()}.unfinished`);
+  const oldMode = await modeOf(target, filePath);
+  const mode = newMode ?? oldMode;
+  const temporary = path.join(folder.place, `.${randomUUID()}${UNFINISHED}`);
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
     await using file = await open(temporary, flags, mode);
@@ -75,6 +82,17 @@ export async function saveFile(workspace: string, filePath: string, content: Buf
     // The failure to write is what the caller must hear of; the file may not exist yet.
     await unlink(temporary).catch(() => undefined);
     throw pathError(error, filePath);
+  }
+}
+
+/** How a file ends that a killed process has not finished writing. */
+const UNFINISHED = '.unfinished';
+
+/** Removes such files below a folder in which no one writes now. Throws `ToolError`. */
+export async function removeUnfinished(workspace: string): Promise<void> {
+  for await (const { name, place, isFile } of walkFolder(workspace)) {
+    if (isFile && /(^|\/)\.[0-9a-f-]{36}\.unfinished$/.test(name))
+      await unless(['ENOENT'], unlink(place), undefined);
   }
 }
 

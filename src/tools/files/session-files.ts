@@ -53,6 +53,7 @@ function createLocalFiles(root: string, log: Log): SessionFiles {
     share: () => Promise.resolve([]),
     named: (folder, words, wordsIn) => namedFiles(placeOf(folder), words, wordsIn),
     state: (folder) => stateOf(placeOf(folder)),
+    marks: async (folder) => (await stateOf(placeOf(folder))).marks,
     put: async (folder, file) => await putFile(path.join(base, ARRIVING), await open(folder), file),
     read: (folder, name) => readPlainFile(placeOf(folder), name),
     list: (folder) => listFiles(placeOf(folder)),

@@ -23,6 +23,7 @@ import type { SessionFiles } from '../../../src/protocol/agent/tool.ts';
 import { defaultProfile } from '../../../src/agent/profiles/built-in.ts';
 import type { Profile } from '../../../src/protocol/agent/profile.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { createFileJournal } from '../../../src/tools/files/file-journal.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import type { TestDatabases } from '../../database.ts';
 import { testLog } from './tool-context.ts';
@@ -45,6 +46,7 @@ export interface TurnScenarioOptions {
     | 'budgets'
     | 'usage'
     | 'replays'
+    | 'undo'
   >;
   provider: AgentDeps['provider'];
   tools?: ReturnType<AgentDeps['tools']>;
@@ -210,6 +212,7 @@ export class TurnScenario {
         readInline: async ({ name }) => ({ name }),
         answerFiles: async (_folder, content) => ({ media: [], content }),
         files: this.#folders(),
+        journal: createFileJournal(this.#folders(), store.undo, testLog(this.logLines)),
       },
       chats: {
         events: this.#eventBus(),
@@ -232,6 +235,7 @@ export class TurnScenario {
         runHeads: ({ heads }) => void this.background.push(...heads),
         sweepSoon: () => undefined,
       },
+      finishUndo: async () => undefined,
       ownerChats: async () => [],
       isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
       budgets,
@@ -271,6 +275,7 @@ export class TurnScenario {
       share: async (folder) => (await this.#sessionFiles()).share(folder),
       named: async (...request) => (await this.#sessionFiles()).named(...request),
       state: async (folder) => (await this.#sessionFiles()).state(folder),
+      marks: async (folder) => (await this.#sessionFiles()).marks(folder),
       read: async (folder, name) => (await this.#sessionFiles()).read(folder, name),
     };
     return folders as SessionFiles;

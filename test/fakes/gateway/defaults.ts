@@ -81,6 +81,7 @@ export const EMPTY: Pick<
     resets: () => Promise.resolve([]),
     fork: async () => undefined,
     lastQuestion: async () => undefined,
+    previewUndo: async () => undefined,
     undo: async () => undefined,
     model: async () => ({ ...ANSWERING, from: 'gateway', profileId: 'default' }),
     choices: async () => ({

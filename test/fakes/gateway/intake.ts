@@ -36,6 +36,7 @@ export function intakeOptions(store: TestStore, change: Partial<IntakeOptions> =
     settings: new FakeSettings({ limits: limitsRule.parse({}), hooks: new Map(), heartbeat: {} }),
     accessPolicy: partial(),
     languages: builtInLanguages,
+    undoing: partial(),
     profiles: () => [PROFILE],
     models: partial<IntakeModels>({ describe: async () => 'fake', about: async () => '' }),
     boundTo: () => undefined,

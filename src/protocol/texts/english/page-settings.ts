@@ -332,6 +332,7 @@ export const pageTurns = {
   'page.approval.file_long': 'It is too long to show, or is not text.',
   'page.act.copy': 'Copy the answer',
   'page.act.again': 'Answer again',
+  'page.act.undo': 'Undo this answer',
   'page.act.fork': 'Continue from here in another chat',
   'page.act.answered_by': 'Answered by {model}',
   'page.act.tries': 'Answers to this question',

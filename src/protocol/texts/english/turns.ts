@@ -86,6 +86,7 @@ export const turns = {
   'cancelled.not_run': 'Step {number} was not approved in time.',
   'cancelled.rewritten': 'The todo list was rewritten.',
 
+  'cancelled.undone': 'What asked for it was undone.',
   'cancelled.by_user': 'Stopped by the user.',
   'cancelled.before_run': 'Cancelled before it ran.',
   'cancelled.again': 'Cancelled: it will not run again.',
