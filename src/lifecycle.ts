@@ -82,6 +82,7 @@ export interface Components {
   backups: Closable & { start(): void };
   mcp: Closable & { start(): void };
   memory: Closable & { refresh(): void };
+  knowledge: Closable & { start(): void };
   speech: Closable;
   webhooks: Closable & { start(): void };
   push: Closable & { start(): void };
@@ -170,12 +171,14 @@ async function startAll({
   receive,
   mcp,
   memory,
+  knowledge,
   webhooks,
   push,
 }: Components): Promise<void> {
   // In the background: a server that is slow or gone delays nothing.
   mcp.start();
   memory.refresh();
+  knowledge.start();
   await events.start();
   await bus.start();
   webhooks.start();
@@ -204,6 +207,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.agent.close();
   await all.mcp.close();
   await all.memory.close();
+  await all.knowledge.close();
   await all.speech.close();
   for (const channel of all.channels.values()) await channel.stop();
   await all.refusals.close();

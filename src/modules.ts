@@ -10,12 +10,13 @@ import { accessOf, clockOf, type Config, limitsOf, networksOf, zoneOf } from './
 import { openDailyBackups } from './daily-backups.ts';
 import * as delivery from './delivery/index.ts';
 import * as intake from './intake/index.ts';
+import * as knowledge from './knowledge/index.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLifecycle, type GatewayOptions } from './lifecycle.ts';
 import { editableConfig } from './live-config.ts';
 import * as mcp from './mcp/index.ts';
 import * as media from './media/index.ts';
-import { createMemory } from './memory/index.ts';
+import { createBackfill, createMemory, createQuestions } from './memory/index.ts';
 import * as ops from './ops/index.ts';
 import type { LoopMonitor } from './ops/loop-delay.ts';
 import type { Telemetry } from './ops/telemetry/spans.ts';
@@ -25,6 +26,7 @@ import type { Channel, ChannelDeps } from './protocol/channel.ts';
 import type { BoundTo } from './protocol/command.ts';
 import { MAX_POSTS } from './protocol/delivery.ts';
 import type { GatewayApi } from './protocol/gateway-api.ts';
+import { MAX_DOCUMENT_BYTES } from './protocol/knowledge.ts';
 import type { Log } from './protocol/log.ts';
 import { proxyTokenOf } from './protocol/operator/sign-in.ts';
 import { partOf, type WatchFolders } from './protocol/settings.ts';
@@ -237,6 +239,26 @@ export class Modules extends Foundations {
     model: () => this.now().memory.embeddingModel,
   });
 
+  readonly knowledge = knowledge.createKnowledge({
+    ...this.common,
+    store: this.store,
+    instance: this.store.instance,
+    home: path.resolve(this.home),
+    readers: {
+      documentText: media.createBackgroundText({ log: this.log, monotonicNow }),
+      readPage: tools.readPage,
+      egress: security.createEgress({
+        allow: this.options.reachable ?? [],
+        ports: () => this.now().tools.ports,
+        limits: { wireBytes: MAX_DOCUMENT_BYTES, decodedBytes: MAX_DOCUMENT_BYTES },
+      }),
+    },
+    provider: this.provider,
+    setting: () => this.now().memory.embeddingModel,
+    vectors: { createBackfill, createQuestions },
+    countCitations: (counts) => this.meters.cited(counts),
+  });
+
   // Tools: those that are built in or added by the program, and those of MCP servers, which come and go.
   readonly sandbox = tools.createSandbox({ home: this.home, hidden: [this.workspace] });
   /** It may reach its service anywhere, because the operator has named it. */
@@ -273,6 +295,7 @@ export class Modules extends Foundations {
       }),
       keepFile: (folder, file) => this.outgoing.keep(folder, file),
       documentText: this.media.documentText,
+      knowledge: this.knowledge.turns,
     },
     this.options.tools,
   );
@@ -310,6 +333,7 @@ export class Modules extends Foundations {
     ownerChats: security.createOwnerChats(this),
     isOwner: (userId) => this.accessPolicy.isOwner(userId),
     budgets: this.budgets,
+    knowledge: this.knowledge.turns,
     provider: this.provider,
     embed: (request, signal) => this.provider.embed(request, signal),
     models: this.models,
