@@ -457,6 +457,10 @@ export class Modules extends Foundations {
       channels: this.channels,
       mayWrite: (message) => this.accessPolicy.mayWrite(message),
     }),
+    knowledge: knowledge.createKnowledgeApi(
+      this.knowledge,
+      async (caller, key) => (await this.api.session(caller, key)) !== undefined,
+    ),
     responses: this.store.responses,
     hooks: this.hooks,
     push: this.push.api,

@@ -1,6 +1,8 @@
 /** What operators do with sources: see, add, read again and remove them. */
+import type { Caller } from '../protocol/access.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import {
+  citedNumbers,
   type KnowledgeApi,
   type KnowledgeOffer,
   type KnowledgeSearch,
@@ -8,7 +10,9 @@ import {
   MAX_DOCUMENT_BYTES,
   type NewSource,
 } from '../protocol/knowledge.ts';
+import type { SessionKey } from '../protocol/message.ts';
 import { cleanText, inMegabytes, oneLine } from '../lib/text.ts';
+import type { Knowledge } from './knowledge.ts';
 
 /** Longest name of an upload, in UTF-16 units. */
 const MAX_NAME_CHARS = 200;
@@ -43,6 +47,24 @@ export function createAdministration(
       const isThere = await store.removeSource(id);
       if (isThere) await changed();
       return isThere;
+    },
+  };
+}
+
+/** The API of clients; `mayRead` says whether the caller may see a session. */
+export function createKnowledgeApi(
+  { administration, citations }: Pick<Knowledge, 'administration' | 'citations'>,
+  mayRead: (caller: Caller, key: SessionKey) => Promise<boolean>,
+): KnowledgeApi {
+  return {
+    ...administration,
+    citations: async (caller, key) =>
+      (await mayRead(caller, key)) ? await citations.citations(key) : undefined,
+    citation: async (caller, key, number) =>
+      (await mayRead(caller, key)) ? ((await citations.openCitation(key, number)) ?? null) : undefined,
+    async citedIn(key, text) {
+      const numbers = citedNumbers(text);
+      return numbers.length === 0 ? [] : await citations.citations(key, numbers);
     },
   };
 }

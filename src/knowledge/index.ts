@@ -1,5 +1,5 @@
 /** What the composition root needs of this module. */
-export { addressFrom } from './administration.ts';
+export { addressFrom, createKnowledgeApi } from './administration.ts';
 export { createEmbeddingModel } from './embedding-model.ts';
 export { importNext, type ImportDeps } from './import-source.ts';
 export { createKnowledge, type Knowledge } from './knowledge.ts';

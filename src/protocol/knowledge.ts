@@ -267,7 +267,8 @@ export interface KnowledgeApi {
   remove(id: string): Promise<boolean>;
   /** Undefined for a session that the caller may not see. */
   citations(caller: Caller, key: SessionKey): Promise<Citation[] | undefined>;
-  citation(caller: Caller, key: SessionKey, number: number): Promise<OpenedCitation | undefined>;
+  /** Null when the session has no such citation. */
+  citation(caller: Caller, key: SessionKey, number: number): Promise<OpenedCitation | null | undefined>;
   /** Those of the session in a text. */
   citedIn(key: SessionKey, text: string): Promise<Citation[]>;
 }

@@ -10,12 +10,14 @@ import type {
 } from '../../protocol/knowledge.ts';
 import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
-import type { Database, Sql } from '../database/database.ts';
+import type { Database, Fragment, Sql } from '../database/database.ts';
 
 /** Longest part of a query that is searched by words, in UTF-16 units. */
 const MAX_QUERY_CHARS = 500;
 /** Words of a query that are looked up: the longest, which are seldom "what" and "is". */
 const MAX_TERMS = 16;
+/** How much more a word counts that matches whole, and not only as the beginning of another. */
+const WHOLE_WORD = 1.5;
 /** Passages before and after a cited one. */
 const AROUND = 5;
 
@@ -93,25 +95,29 @@ export function createPassages(database: Database, searches: Database): PassageS
 function byWords(sql: Sql, scopes: readonly KnowledgeScope[], query: string, limit: number) {
   const text = searchedWords(query.slice(0, MAX_QUERY_CHARS)).trim();
   return sql<FoundPassage[]>`
-    with word as (
-      select distinct lexeme from unnest(to_tsvector('simple', ${text}::text))
-      order by lexeme limit ${MAX_QUERY_CHARS}),
-    term as (
-      select lexeme, (
-        '''' || replace(replace(case when length(lexeme) > 6 then left(lexeme, -2) when length(lexeme) > 4 then left(lexeme, -1)
-          else lexeme end, '\\', '\\\\'), '''', '''''') || '''' || case when length(lexeme) > 2 then ':*' else '' end)::tsquery as query
-      from word order by length(lexeme) desc, lexeme limit ${MAX_TERMS}),
+    with term as (
+      select lexeme, case when length(lexeme) > 6 then left(lexeme, -2) when length(lexeme) > 4 then left(lexeme, -1)
+        else lexeme end as stem, case when length(lexeme) > 2 then ':*' else '' end as ending
+      from (select distinct lexeme from unnest(to_tsvector('simple', ${text}::text))) word
+      order by length(lexeme) desc, lexeme limit ${MAX_TERMS}),
+    query as (
+      select lexeme, ${quotedTerm(sql, sql`lexeme`)}::tsquery as whole, (${quotedTerm(sql, sql`stem`)} || ending)::tsquery as start
+      from term),
     match as (
-      select lexeme, id, words from term join knowledge_passage on scope in ${sql(scopes)} and words @@ query),
+      select lexeme, id, words @@ whole as is_whole
+      from query join knowledge_passage on scope in ${sql(scopes)} and words @@ start),
     rarity as (
       select lexeme, ln(1 + (select count(*) from knowledge_passage where scope in ${sql(scopes)})::float8 / count(*)) as weight
       from match group by lexeme),
     ranked as (
-      select id, sum(weight) as score, sum(weight) filter (where words @@ quote_literal(lexeme)::tsquery) as exact
-      from match join rarity using (lexeme) group by id
-      order by score + coalesce(sum(weight) filter (where words @@ quote_literal(lexeme)::tsquery), 0) / 2 desc, id limit ${limit})
-    select ${columns(sql)} from ranked join ${tables(sql)} on p.id = ranked.id
-    order by score + coalesce(exact, 0) / 2 desc, p.id`;
+      select id, sum(weight * case when is_whole then ${WHOLE_WORD}::float8 else 1 end) as score
+      from match join rarity using (lexeme) group by id order by 2 desc, 1 limit ${limit})
+    select ${columns(sql)} from ranked join ${tables(sql)} on p.id = ranked.id order by ranked.score desc, p.id`;
+}
+
+/** An SQL expression: a lexeme as `tsquery` reads it. */
+function quotedTerm(sql: Sql, lexeme: Fragment) {
+  return sql`('''' || replace(replace(${lexeme}, '\\', '\\\\'), '''', '''''') || '''')`;
 }
 
 function columns(sql: Sql) {

@@ -2,7 +2,7 @@
 import { mkdtemp, mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { knowledgeCommand } from '../../../src/commands/knowledge.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { FAKE_MODELS, type FakeModel } from '../../fakes/ollama/models.ts';
@@ -11,7 +11,7 @@ import { silentLog } from '../../database.ts';
 import { describeGateway, FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
 
 const EMBEDDING: FakeModel = { name: 'ngrams-embed:latest', contextLength: 2_048, capabilities: ['embedding'] };
-const [ann = '', bob = ''] = FRIENDS;
+const [ann = ''] = FRIENDS;
 
 const HANDBOOK = `# Travel
 
@@ -92,7 +92,8 @@ describeGateway(
       });
       expect(answer?.content).toBe('Up to 210 euros [k1], and never 999 [k77].');
       const list = await fixture().call('/v1/sessions/http:desk/citations');
-      expect(await list.json()).toMatchObject({ citations: [{ number: 1, title: 'travel.md' }] });
+      const { citations } = (await list.json()) as { citations: object[] };
+      expect(citations[0]).toMatchObject({ number: 1, title: 'travel.md', place: { headings: ['Travel', 'Hotels'] } });
       const opened = await citation('desk', 1);
       expect(opened.body).toMatchObject({ state: 'same', title: 'travel.md' });
       expect(opened.body['content']).toContain('210 euros');
@@ -153,15 +154,20 @@ describeGateway(
     });
 
     it('lets no other chat read what one chat was given', async () => {
-      const secret = path.join(folder, 'secret.txt');
-      await writeFile(secret, 'The password of the greenhouse is orchid.\n');
-      await parley(fixture(), 'add', secret, '--chat', `telegram:${bob}`);
-      await rm(secret);
-      const answer = await ask('desk', 'What is the password of the greenhouse?', (result) => {
+      const outside = await realpath(await mkdtemp(path.join(tmpdir(), 'parley-secret-')));
+      onTestFinished(() => rm(outside, { recursive: true, force: true }));
+      await writeFile(path.join(outside, 'greenhouse.txt'), 'The password of the greenhouse is orchid.\n');
+      await parley(fixture(), 'add', outside, '--chat', 'http:greenhouse');
+      const question = 'What is the password of the greenhouse?';
+      const answer = await ask('desk', question, (result) => {
         expect(result).not.toContain('orchid');
         return 'The documents do not tell.';
       });
       expect(answer?.content).toBe('The documents do not tell.');
+      await vi.waitFor(async () => {
+        const own = await ask('greenhouse', question, (result) => result);
+        expect(own?.content).toContain('orchid');
+      }, WAIT);
     });
 
     it('no longer finds a deleted file, even before its folder is read again', async () => {
