@@ -24,6 +24,7 @@ import { PROFILE_SETTINGS, profileSchema } from './protocol/agent/profile.ts';
 import type { Fanout } from './protocol/bus.ts';
 import type { Channel, ChannelDeps } from './protocol/channel.ts';
 import type { BoundTo } from './protocol/command.ts';
+import type { Address } from './protocol/message.ts';
 import { MAX_POSTS } from './protocol/delivery.ts';
 import type { GatewayApi } from './protocol/gateway-api.ts';
 import { MAX_DOCUMENT_BYTES } from './protocol/knowledge.ts';
@@ -371,6 +372,8 @@ export class Modules extends Foundations {
     profileErrors: () => this.profiles.errors(),
     mcp: () => this.mcp.status(),
     settings: () => this.settings.report(),
+    knowledge: (profileId: string, address: Address) =>
+      this.knowledge.turns.has(profileId, address) ? this.knowledge.searches() : undefined,
   };
   readonly boundTo: BoundTo = (call) => intake.bindingOf(this.now().bindings, call);
   readonly intake = intake.createIntake({

@@ -78,7 +78,9 @@ async function list(store: HomeStore, config: Config): Promise<string> {
 function linesOf(source: KnowledgeSource): string[] {
   const { id, scope, location, problem, notice } = source;
   const line = `${id}  ${scope.replace('/', ' ')}  ${oneLine(location)}: ${stateOf(source)}`;
-  const about = [problem, notice].flatMap((stored) => (stored === undefined ? [] : [`  ${wordProblem(stored)}`]));
+  const about = [problem, notice].flatMap((stored) =>
+    stored === undefined ? [] : [`  ${wordProblem(stored)}`],
+  );
   return [line, ...about].map((text) => escapeControls(clipEnd(text, LINE_CHARS)));
 }
 
@@ -135,17 +137,26 @@ async function add(
 async function scopeOf(config: Config, { profile = 'default', chat }: Request): Promise<KnowledgeScope> {
   if (chat !== undefined) {
     if (isAddress(chat)) return `chat/${chat}`;
-    throw new GatewayError('usage', `"${oneLine(chat).slice(0, 80)}" is not a chat: expected CHANNEL:CHAT_ID, such as telegram:42.`);
+    throw new GatewayError(
+      'usage',
+      `"${oneLine(chat).slice(0, 80)}" is not a chat: expected CHANNEL:CHAT_ID, such as telegram:42.`,
+    );
   }
   const { usual, others } = builtInProfiles({ persona: undefined, enabledTools: [] }, () => true);
   const own = await readdir(path.join(config.home, 'profiles')).catch((): string[] => []);
   const names = [...new Set([usual.id, ...others.map(({ id }) => id), ...own])];
   if (names.includes(profile)) return `profile/${profile}`;
-  throw new GatewayError('usage', `There is no profile "${oneLine(profile).slice(0, 80)}"; there are ${names.join(', ')}.`);
+  throw new GatewayError(
+    'usage',
+    `There is no profile "${oneLine(profile).slice(0, 80)}"; there are ${names.join(', ')}.`,
+  );
 }
 
 /** What a person typed: an address, else a path of this machine. Throws `GatewayError`. */
-async function locate(store: HomeStore, what: string): Promise<Pick<NewSource, 'kind' | 'location' | 'instance'>> {
+async function locate(
+  store: HomeStore,
+  what: string,
+): Promise<Pick<NewSource, 'kind' | 'location' | 'instance'>> {
   if (/^https?:\/\//i.test(what)) return { kind: 'url', location: addressFrom(what) };
   const instance = instanceOf(store);
   if (instance === 'attached')
@@ -183,7 +194,12 @@ async function refresh(
     id === undefined ? source.instance === undefined || source.instance === instance : source.id === id,
   );
   if (sources.length === 0) return 'There is nothing to read.';
-  return await readNow(store, config, terminal, sources.map((source) => source.id));
+  return await readNow(
+    store,
+    config,
+    terminal,
+    sources.map((source) => source.id),
+  );
 }
 
 /** Reads these sources here, or watches a gateway that does, until all are read or the signal aborts. */
@@ -198,7 +214,9 @@ async function readNow(
   try {
     for (;;) {
       while (await importNext(deps, signal, ids));
-      const open = (await sourcesOf(store, ids)).filter(({ state }) => state === 'reading' || state === 'waiting');
+      const open = (await sourcesOf(store, ids)).filter(
+        ({ state }) => state === 'reading' || state === 'waiting',
+      );
       if (open.length === 0) break;
       for (const { location, documents, total } of open)
         deps.report(location, `${documents} of ${total ?? '?'} documents`);

@@ -152,7 +152,18 @@ async function remove(
 }
 
 function goes(data: PersonData): string[] {
-  const { sessions, shared, sharedMessages, memories, schedules, grants, files, documents, responses, usage } = data;
+  const {
+    sessions,
+    shared,
+    sharedMessages,
+    memories,
+    schedules,
+    grants,
+    files,
+    documents,
+    responses,
+    usage,
+  } = data;
   return [
     `their own sessions: ${sessions.length === 0 ? 'none' : sessions.map(oneLine).join(', ')}; with messages, plans, schedules and files`,
     `their ${sharedMessages} messages in ${shared.length} sessions with others: the text becomes "(deleted)"`,

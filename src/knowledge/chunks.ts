@@ -104,7 +104,8 @@ function* piecesOf(text: string, kind: DocumentKind): Generator<Piece> {
   const headings = (): string[] => path.map((heading) => heading.text);
   const flush = function* (to: number): Generator<Piece> {
     const joined = paragraph.join('\n');
-    if (joined.trim() !== '') yield* sized(joined, { page, headings: headings(), from, to, isHeading: false });
+    if (joined.trim() !== '')
+      yield* sized(joined, { page, headings: headings(), from, to, isHeading: false });
     paragraph = [];
     from = to + 1;
   };
@@ -173,7 +174,7 @@ function* partsOf(line: string): Generator<string> {
 
 /** Slices of at most so many UTF-16 units, which cut no character in two. */
 function* slices(text: string, units: number): Generator<string> {
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const lastUnit = text.charCodeAt(at + units - 1);
     const end = at + units - (lastUnit >= 0xd800 && lastUnit <= 0xdbff ? 1 : 0);
     yield text.slice(at, end);

@@ -107,7 +107,9 @@ async function importEntries(
     const keeps = problem !== undefined && before?.failed === false;
     if (document !== undefined && !keeps && !(await store.saveDocument(source.id, document)))
       return {
-        full: storedText(textRef('knowledge.full', { count: entries.length - index, most: MAX_SCOPE_DOCUMENTS })),
+        full: storedText(
+          textRef('knowledge.full', { count: entries.length - index, most: MAX_SCOPE_DOCUMENTS }),
+        ),
       };
     onProgress?.({ done: index + 1, total: entries.length, source });
   }

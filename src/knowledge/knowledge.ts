@@ -167,11 +167,7 @@ function homeOf(instance: string): string {
 }
 
 /** Imports what is due, then calls `after`, again and again. */
-function createWork(
-  deps: KnowledgeDeps,
-  closing: AbortSignal,
-  after: (hasRead: boolean) => Promise<void>,
-) {
+function createWork(deps: KnowledgeDeps, closing: AbortSignal, after: (hasRead: boolean) => Promise<void>) {
   const { store, home, readers, log, pollMs = POLL_MS } = deps;
   const instance = homeOf(deps.instance);
   const holder = `${instance}:${randomUUID()}`;

@@ -52,7 +52,8 @@ export async function readDocument(
   try {
     const { text, kind } = await textOf(readers, loaded, signal);
     const { passages, more } = await cut(text, kind, signal);
-    if (passages.length === 0) return { ...document, problem: storedText(textRef('knowledge.no_text')), passages };
+    if (passages.length === 0)
+      return { ...document, problem: storedText(textRef('knowledge.no_text')), passages };
     const limit = textRef('knowledge.first_passages', { most: MAX_DOCUMENT_PASSAGES });
     const notice = more ? storedText(limit) : undefined;
     return { ...document, title: kind.title, notice, passages };
@@ -100,10 +101,12 @@ async function textOf(
   const isPdf = bytes.subarray(0, 1_024).includes('%PDF-');
   const isArchive = bytes.subarray(0, 4).equals(ARCHIVE);
   const plain = { title, headings: false, lines: false, marks: false };
-  if (isPdf || isArchive)
-    return { text: await documentText(bytes, signal), kind: { ...plain, marks: true } };
+  if (isPdf || isArchive) return { text: await documentText(bytes, signal), kind: { ...plain, marks: true } };
   if (HTML_TYPE.test(contentType) || (contentType === '' && HTML_NAME.test(name))) {
-    const page = await readPage({ body: bytes, contentType, url: url ?? `file:///${encodeURI(name)}` }, signal);
+    const page = await readPage(
+      { body: bytes, contentType, url: url ?? `file:///${encodeURI(name)}` },
+      signal,
+    );
     return { text: page.text, kind: { ...plain, title: page.title || title, headings: true } };
   }
   if (contentType !== '' && !/^text\/|[/+](json|xml|yaml|javascript)|octet-stream/.test(contentType))

@@ -84,7 +84,7 @@ async function nearest(
   if (name === undefined || question === undefined) return [];
   let best: { id: number; near: number }[] = [];
   let isOther = false;
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const rows = await passages.vectorsOf(scopes, name, { after, limit: VECTORS_AT_ONCE });
     for (const { id, vector } of rows) {
       if (vector.length === question.length) best.push({ id, near: similarity(question, vector) });

@@ -51,7 +51,11 @@ export async function entriesOf(deps: EntryDeps, source: ClaimedSource): Promise
     case 'file':
       return { entries: [await fileEntry(location)] };
     case 'url':
-      return { entries: [{ name: location, load: (signal, before) => fetched(deps.readers, location, signal, before) }] };
+      return {
+        entries: [
+          { name: location, load: (signal, before) => fetched(deps.readers, location, signal, before) },
+        ],
+      };
     case 'upload': {
       const bytes = await deps.store.uploadOf(source.id);
       if (bytes === undefined) return { entries: [{ name: location, load: async () => undefined }] };
@@ -88,12 +92,15 @@ async function folderEntries(folder: string, home: string): Promise<Entries> {
     ...(files.length > MAX_FOLDER_FILES
       ? [textRef('knowledge.first_files', { most: MAX_FOLDER_FILES, count: files.length })]
       : []),
-    ...(walked > MAX_WALKED_ENTRIES ? [textRef('knowledge.first_entries', { most: MAX_WALKED_ENTRIES })] : []),
+    ...(walked > MAX_WALKED_ENTRIES
+      ? [textRef('knowledge.first_entries', { most: MAX_WALKED_ENTRIES })]
+      : []),
     ...(withoutText > 0 ? [textRef('knowledge.without_text', { count: withoutText })] : []),
   ];
   const entries = files.slice(0, MAX_FOLDER_FILES).map((name) => ({
     name,
-    load: (_signal: AbortSignal, before: string | undefined) => loadFile(path.join(folder, name), name, before),
+    load: (_signal: AbortSignal, before: string | undefined) =>
+      loadFile(path.join(folder, name), name, before),
   }));
   return { entries, notice: notices.length === 0 ? undefined : notices.map(storedText).join('\n') };
 }

@@ -59,7 +59,10 @@ export interface MediaModule {
 }
 
 /** Reads documents in the background, one at a time: files of messages have readers of their own. */
-export function createBackgroundText({ log, monotonicNow }: Pick<MediaDeps, 'log' | 'monotonicNow'>): DocumentText {
+export function createBackgroundText({
+  log,
+  monotonicNow,
+}: Pick<MediaDeps, 'log' | 'monotonicNow'>): DocumentText {
   const onOpen = (): void => log.warn('file_reader_has_network');
   return createDocumentText(createReader({ onOpen, readers: 1 }), monotonicNow);
 }

@@ -165,7 +165,12 @@ export interface KnowledgeStore {
   /** The scopes that have a source. */
   scopes(): Promise<KnowledgeScope[]>;
   /** A source that is due, or whose reader has died, and that no living process holds, one of `ids` if given; `instance` is this home. */
-  claimSource(by: string, instance: string, leaseMs: number, ids?: readonly string[]): Promise<ClaimedSource | undefined>;
+  claimSource(
+    by: string,
+    instance: string,
+    leaseMs: number,
+    ids?: readonly string[],
+  ): Promise<ClaimedSource | undefined>;
   /** Extends the lease; false when it was lost, or the source is gone. `total` is the number of its documents. */
   holdSource(id: string, by: string, leaseMs: number, total?: number): Promise<boolean>;
   /** Gives the source back; it is due again after `nextMs`, never without, or at once when that was asked meanwhile. */

@@ -14,7 +14,9 @@ const parameters = z.strictObject({
     .string()
     .min(1)
     .max(500)
-    .describe('The question, or words that the passage is likely to contain, in the language of the documents.'),
+    .describe(
+      'The question, or words that the passage is likely to contain, in the language of the documents.',
+    ),
   limit: z.int().min(1).max(MAX_FOUND_PASSAGES).default(USUAL_PASSAGES).describe('Most passages to return.'),
 });
 
@@ -37,7 +39,10 @@ export function createSearchKnowledge(knowledge: Pick<TurnKnowledge, 'search'>):
       const { profileId, address, sessionKey, turnId, memoryOwner: userId } = ctx;
       const found = await knowledge.search({ profileId, address, sessionKey, turnId, userId }, query, limit);
       if (found.length === 0)
-        return { content: 'No passage matches. Try other words, or say that the documents do not tell.', source: 'operator' };
+        return {
+          content: 'No passage matches. Try other words, or say that the documents do not tell.',
+          source: 'operator',
+        };
       const passages = found.map(({ number, passage: { title, place, content } }) => {
         const where = describePlace(place);
         return `[k${number}] ${oneLine(where === '' ? title : `${title}, ${where}`)}\n${content}`;

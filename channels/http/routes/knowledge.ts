@@ -108,7 +108,9 @@ export const knowledgeRoutes: readonly Route[] = [
     answer: sourceJson,
     async handle(c, deps, read) {
       const { incoming } = c.env;
-      const offer = isForm(incoming.headers['content-type']) ? await uploaded(c, deps) : addressed(await read());
+      const offer = isForm(incoming.headers['content-type'])
+        ? await uploaded(c, deps)
+        : addressed(await read());
       const source = await deps.gateway.knowledge.add(offer);
       return c.json(wireSource(source, await sayToCaller(c, deps)), 202);
     },
@@ -131,7 +133,8 @@ export const knowledgeRoutes: readonly Route[] = [
     answer: z.object({ passages: z.array(passageJson) }),
     async handle(c, { gateway }) {
       const passages = await gateway.knowledge.passages(idIn(c));
-      if (passages === undefined) throw new HttpError(404, 'document_not_found', 'There is no such document.');
+      if (passages === undefined)
+        throw new HttpError(404, 'document_not_found', 'There is no such document.');
       return c.json({ passages });
     },
   }),
@@ -179,7 +182,8 @@ export const knowledgeRoutes: readonly Route[] = [
       const citation = await inSession(c, async (caller, key) =>
         number === undefined ? null : await gateway.knowledge.citation(caller, key, number),
       );
-      if (citation === null) throw new HttpError(404, 'citation_not_found', 'The session has no such citation.');
+      if (citation === null)
+        throw new HttpError(404, 'citation_not_found', 'The session has no such citation.');
       return c.json(citation);
     },
   }),
@@ -198,12 +202,20 @@ function addressed({ url, ...whom }: z.output<typeof addressOffer>): KnowledgeOf
 }
 
 /** Throws `HttpError` 400. */
-function scopeFrom({ profile, chat }: { profile?: string | undefined; chat?: string | undefined }): KnowledgeScope {
+function scopeFrom({
+  profile,
+  chat,
+}: {
+  profile?: string | undefined;
+  chat?: string | undefined;
+}): KnowledgeScope {
   if (profile !== undefined && chat !== undefined)
     throw new HttpError(400, 'invalid_body', 'Name a profile or a chat, not both.', { param: 'chat' });
   if (chat === undefined) return `profile/${profile ?? 'default'}`;
   if (isAddress(chat)) return `chat/${chat}`;
-  throw new HttpError(400, 'invalid_body', '"chat" must be an address such as telegram:42.', { param: 'chat' });
+  throw new HttpError(400, 'invalid_body', '"chat" must be an address such as telegram:42.', {
+    param: 'chat',
+  });
 }
 
 /** The file of a form. Throws `HttpError`. */
@@ -240,7 +252,10 @@ function wireDocument({ problem, notice, ...shown }: KnowledgeDocument, say: Say
   return { ...shown, ...worded({ problem, notice }, say) };
 }
 
-function worded({ problem, notice }: { problem?: string | undefined; notice?: string | undefined }, say: Say) {
+function worded(
+  { problem, notice }: { problem?: string | undefined; notice?: string | undefined },
+  say: Say,
+) {
   return {
     ...(problem !== undefined && { problem: wordProblem(problem, say) }),
     ...(notice !== undefined && { notice: wordProblem(notice, say) }),

@@ -78,8 +78,12 @@ function preparationOf(tools: readonly Tool[]): Prepare {
     const existing = prepared.get(profile);
     if (existing !== undefined) return existing;
     // Documents are given to be asked, whatever else the profile may do.
-    const others = namedTools(toolsOf(profile), [...offered.keys()]).filter((name) => name !== SEARCH_KNOWLEDGE);
-    const enabled = [...others, ...(knows ? [SEARCH_KNOWLEDGE] : [])].flatMap((name) => offered.get(name) ?? []);
+    const others = namedTools(toolsOf(profile), [...offered.keys()]).filter(
+      (name) => name !== SEARCH_KNOWLEDGE,
+    );
+    const enabled = [...others, ...(knows ? [SEARCH_KNOWLEDGE] : [])].flatMap(
+      (name) => offered.get(name) ?? [],
+    );
     const schemas = enabled.map(({ schema }) => schema);
     const preparation: PreparedProfile = {
       system: partOf(systemPrompt(profile)),

@@ -214,7 +214,8 @@ export function createDocumentText(reader: Reader, monotonicNow: () => number): 
     const { text: read, cut: isCut, problem, mimeType } = await reader(bytes, 'read_file', signal);
     if (problem !== undefined) throw new GatewayError('unreadable', problem);
     if (read === undefined) throw new GatewayError('no_text', `it is ${mimeType}, which contains no text`);
-    const text = isCut === true ? `${read}\n[only the first ${MAX_DOCUMENT_CHARS} characters were read]` : read;
+    const text =
+      isCut === true ? `${read}\n[only the first ${MAX_DOCUMENT_CHARS} characters were read]` : read;
     remembered.set(key, text);
     return text;
   };

@@ -166,7 +166,12 @@ export function createCitations(database: Database): CitationStore {
       }),
     citations: (session, numbers) =>
       database.rows((sql) => {
-        const chosen = numbers === undefined ? sql`true` : numbers.length === 0 ? sql`false` : sql`number in ${sql(numbers)}`;
+        const chosen =
+          numbers === undefined
+            ? sql`true`
+            : numbers.length === 0
+              ? sql`false`
+              : sql`number in ${sql(numbers)}`;
         return sql<Citation[]>`
           select number, document_id as "documentId", title, place from knowledge_citation
           where session = ${session} and ${chosen} order by number`;
@@ -177,7 +182,14 @@ export function createCitations(database: Database): CitationStore {
 
 async function open(sql: Sql, session: string, number: number): Promise<OpenedCitation | undefined> {
   const [cited] = await sql<
-    (Citation & { content: string; hash: string; version: string; now: string | null; kind: string; location: string })[]
+    (Citation & {
+      content: string;
+      hash: string;
+      version: string;
+      now: string | null;
+      kind: string;
+      location: string;
+    })[]
   >`
     select c.number, c.document_id as "documentId", c.title, c.place, c.content, c.hash, c.version,
       d.version as now, s.kind, s.location
@@ -187,8 +199,18 @@ async function open(sql: Sql, session: string, number: number): Promise<OpenedCi
   if (cited === undefined) return undefined;
   const { documentId, title, place, content, hash, version, now, kind, location } = cited;
   const state = now === null ? 'removed' : now === version ? 'same' : 'changed';
-  const around = state === 'same' ? await passagesAround(sql, documentId, hash, place) : { before: [], after: [] };
-  return { number, documentId, title, place, content, state, ...around, ...(kind === 'url' && { url: location }) };
+  const around =
+    state === 'same' ? await passagesAround(sql, documentId, hash, place) : { before: [], after: [] };
+  return {
+    number,
+    documentId,
+    title,
+    place,
+    content,
+    state,
+    ...around,
+    ...(kind === 'url' && { url: location }),
+  };
 }
 
 async function passagesAround(sql: Sql, documentId: string, hash: string, place: PassagePlace) {

@@ -10,7 +10,11 @@ import type { ChatBody } from '../../fakes/ollama/ollama.ts';
 import { silentLog } from '../../database.ts';
 import { describeGateway, FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
 
-const EMBEDDING: FakeModel = { name: 'ngrams-embed:latest', contextLength: 2_048, capabilities: ['embedding'] };
+const EMBEDDING: FakeModel = {
+  name: 'ngrams-embed:latest',
+  contextLength: 2_048,
+  capabilities: ['embedding'],
+};
 const [ann = ''] = FRIENDS;
 
 const HANDBOOK = `# Travel
@@ -93,7 +97,11 @@ describeGateway(
       expect(answer?.content).toBe('Up to 210 euros [k1], and never 999 [k77].');
       const list = await fixture().call('/v1/sessions/http:desk/citations');
       const { citations } = (await list.json()) as { citations: object[] };
-      expect(citations[0]).toMatchObject({ number: 1, title: 'travel.md', place: { headings: ['Travel', 'Hotels'] } });
+      expect(citations[0]).toMatchObject({
+        number: 1,
+        title: 'travel.md',
+        place: { headings: ['Travel', 'Hotels'] },
+      });
       const opened = await citation('desk', 1);
       expect(opened.body).toMatchObject({ state: 'same', title: 'travel.md' });
       expect(opened.body['content']).toContain('210 euros');
@@ -143,7 +151,9 @@ describeGateway(
         { toolCalls: [{ name: 'search_knowledge', args: { query: 'trains second class' } }] },
         { when: question },
       );
-      fixture().ollama.answer((body) => `Second class ${/\[k\d+\]/.exec(lastResult(body))?.[0]}.`, { when: question });
+      fixture().ollama.answer((body) => `Second class ${/\[k\d+\]/.exec(lastResult(body))?.[0]}.`, {
+        when: question,
+      });
       fixture().telegram.says(ann, question, ann);
       await vi.waitFor(() => {
         const screen = fixture().telegram.screen(ann).join('\n');

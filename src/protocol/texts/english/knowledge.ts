@@ -1,5 +1,6 @@
 /** Texts about documents that people give the bot, and about what answers cite. */
 export const knowledge = {
+  'status.knowledge': 'Documents:',
   'knowledge.sources': 'Sources:',
   'knowledge.page': 'page {page}',
   'knowledge.lines': 'lines {from}-{to}',
