@@ -62,6 +62,7 @@ export function* passagesIn(text: string, kind: DocumentKind): Generator<NewPass
     const isFull = tokens + piece.tokens > MAX_TOKENS || tokens >= TARGET_TOKENS;
     if (begins || isFull) yield* close();
     if (begins) tail = '';
+    if (open.length === 0 && piece.text.trim() === '') continue;
     open.push(piece);
     tokens += piece.tokens;
   }
