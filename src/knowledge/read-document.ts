@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Egress } from '../protocol/agent/tool.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
-import { storedText, textRef } from '../protocol/texts/say.ts';
+import { storedText, textRef, type TextRef } from '../protocol/texts/say.ts';
 import { MAX_DOCUMENT_PASSAGES, type NewPassage, type ReadDocument } from '../protocol/knowledge.ts';
 import type { DocumentText } from '../protocol/media.ts';
 import { passagesIn, type DocumentKind } from './chunks.ts';
@@ -50,17 +50,32 @@ export async function readDocument(
   const { name, title, bytes, mark } = loaded;
   const document = { name, title, version: versionOf(bytes), bytes: bytes.length, mark };
   try {
-    const { text, kind } = await textOf(readers, loaded, signal);
+    const { text: whole, kind } = await textOf(readers, loaded, signal);
+    const { text, notice: unread } = withoutMark(whole);
     const { passages, more } = await cut(text, kind, signal);
     if (passages.length === 0)
       return { ...document, problem: storedText(textRef('knowledge.no_text')), passages };
     const limit = textRef('knowledge.first_passages', { most: MAX_DOCUMENT_PASSAGES });
-    const notice = more ? storedText(limit) : undefined;
-    return { ...document, title: kind.title, notice, passages };
+    const notices = [...(unread === undefined ? [] : [unread]), ...(more ? [limit] : [])].map(storedText);
+    return { ...document, title: kind.title, notice: notices.join('\n') || undefined, passages };
   } catch (error) {
     signal.throwIfAborted();
     return { ...document, problem: problemOf(error), passages: [] };
   }
+}
+
+/** The last line of a text that its reader has cut. */
+const CUT_MARK = /\n+\[only the first (\d+) (?:characters|of (\d+) pages) were read\]$/;
+
+/** The text without what its reader says of it, which becomes a notice. */
+function withoutMark(text: string): { text: string; notice?: TextRef } {
+  const [mark, most = '', count] = CUT_MARK.exec(text.slice(-100)) ?? [];
+  if (mark === undefined) return { text };
+  const notice =
+    count === undefined
+      ? textRef('knowledge.first_characters', { most })
+      : textRef('knowledge.first_pages', { most, pages: count });
+  return { text: text.slice(0, -mark.length), notice };
 }
 
 /** Why a document or its source cannot be read, for `wordProblem`. */

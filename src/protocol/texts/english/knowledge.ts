@@ -11,6 +11,8 @@ export const knowledge = {
   'knowledge.bad_status': 'The server answered with status {status}.',
   'knowledge.no_path': '{location} cannot be read ({code}).',
   'knowledge.no_file': 'It is no plain file, or vanished while it was read.',
+  'knowledge.first_characters': 'Only its first {most} characters are read.',
+  'knowledge.first_pages': 'Only its first {most} of {pages} pages are read.',
   'knowledge.first_passages': 'Only its first {most} passages are searched.',
   'knowledge.first_files': 'Only the first {most} of {count} files are read, by their paths.',
   'knowledge.first_entries': 'Only the first {most} entries of the folder were looked at.',
