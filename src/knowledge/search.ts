@@ -8,6 +8,12 @@ import type { Log } from '../protocol/log.ts';
 import type { Vector } from '../protocol/store/notes.ts';
 import { fuseRanks, similarity } from '../lib/ranks.ts';
 
+/**
+ * Documents are full of names and numbers, which words find and many embedding models do not: with these values even a weak
+ * model takes nothing from the search by words (docs/knowledge.md).
+ */
+const WEIGHT_OF_WORDS = 2;
+const RANK_OFFSET = 20;
 /** Passages that each way contributes. */
 const CANDIDATES = 40;
 /** Vectors that are compared before others get the thread: about 5 ms of work with 768 dimensions. */
@@ -43,10 +49,13 @@ export function createSearch(deps: SearchDeps): SearchPassages {
     const found = new Map(words.map((passage) => [passage.id, passage]));
     const nearOnly = near.filter(({ id }) => !found.has(id)).map(({ id }) => id);
     for (const passage of await passages.byIds(scopes, nearOnly)) found.set(passage.id, passage);
-    const ranked = fuseRanks([
-      { items: words, weight: 1 },
-      { items: near, weight: 1 },
-    ]);
+    const ranked = fuseRanks(
+      [
+        { items: words, weight: WEIGHT_OF_WORDS },
+        { items: near, weight: 1 },
+      ],
+      RANK_OFFSET,
+    );
     const best: FoundPassage[] = [];
     for (const { id } of ranked) {
       const passage = found.get(id);

@@ -3,14 +3,18 @@
 /** Softens the difference between adjacent ranks in a list, as is usual in reciprocal rank fusion. */
 const RANK_OFFSET = 60;
 
-/** The items of several lists, each best first, as one, by reciprocal rank fusion. Of equal ones, the first list's come first. */
+/**
+ * The items of several lists, each best first, as one, by reciprocal rank fusion. Of equal ones, the first list's come
+ * first. With a smaller `offset` the first places of a list count more.
+ */
 export function fuseRanks<Item extends { id: number }>(
   lists: readonly { items: readonly Item[]; weight: number }[],
+  offset = RANK_OFFSET,
 ): Item[] {
   const scores = new Map<number, { item: Item; score: number }>();
   for (const { items, weight } of lists) {
     for (const [rank, item] of items.entries()) {
-      const score = (scores.get(item.id)?.score ?? 0) + weight / (RANK_OFFSET + rank);
+      const score = (scores.get(item.id)?.score ?? 0) + weight / (offset + rank);
       scores.set(item.id, { item, score });
     }
   }

@@ -8,7 +8,8 @@ const PLAIN: DocumentKind = { title: 'notes.txt', headings: false, lines: true, 
 const MARKDOWN: DocumentKind = { ...PLAIN, title: 'guides/travel-costs.md', headings: true };
 const PDF: DocumentKind = { title: 'a.pdf', headings: false, lines: false, marks: true };
 
-const paragraph = (about: string): string => `${`The rule about ${about} holds for everyone. `.repeat(12)}\n\n`;
+const paragraph = (about: string): string =>
+  `${`The rule about ${about} holds for everyone. `.repeat(12)}\n\n`;
 const bare = (text: string): string => text.replaceAll(/\s+/g, '');
 const cut = (text: string, kind: DocumentKind) => [...passagesIn(text, kind)];
 
@@ -24,7 +25,10 @@ describe('passages', () => {
   });
 
   it('stay with the next one where a heading has little before it', () => {
-    const passages = cut('# Travel\n\n## Hotels\n\nUp to 140 euros.\n\n## Trains\n\nSecond class.\n', MARKDOWN);
+    const passages = cut(
+      '# Travel\n\n## Hotels\n\nUp to 140 euros.\n\n## Trains\n\nSecond class.\n',
+      MARKDOWN,
+    );
     expect(passages).toHaveLength(1);
     expect(passages[0]?.place.headings).toEqual(['Travel', 'Hotels']);
   });
@@ -62,7 +66,16 @@ describe('passages', () => {
   it('lose no text and are never too large, whatever the text', () => {
     const piece = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 60 }),
-      fc.constantFrom('\n', '\n\n', '# A\n', '## B\n', '```\n', '。', 'words and more words. ', '你好'.repeat(300)),
+      fc.constantFrom(
+        '\n',
+        '\n\n',
+        '# A\n',
+        '## B\n',
+        '```\n',
+        '。',
+        'words and more words. ',
+        '你好'.repeat(300),
+      ),
       fc.string({ unit: 'binary', minLength: 300, maxLength: 500 }),
     );
     const kinds = fc.constantFrom(PLAIN, MARKDOWN);

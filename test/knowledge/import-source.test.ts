@@ -76,8 +76,12 @@ describeStore('a source of documents', (databases) => {
     const folder = await makeFolder({
       'a.pdf': pdf(['The fee is ten euros.', 'It is due in May.']),
       'b.docx': docx(['Minutes of the board.']),
-      'c.xlsx': xlsx([['item', 'price'], ['chair', 42]]),
-      'd.html': '<html><head><title>Opening hours</title></head><body><h1>Opening hours</h1><h2>Weekdays</h2><p>Open at nine.</p></body></html>',
+      'c.xlsx': xlsx([
+        ['item', 'price'],
+        ['chair', 42],
+      ]),
+      'd.html':
+        '<html><head><title>Opening hours</title></head><body><h1>Opening hours</h1><h2>Weekdays</h2><p>Open at nine.</p></body></html>',
       'e.md': '# Rules\n\nNo shoes.\n',
       'f.txt': Buffer.from('Müller zahlt später.', 'latin1'),
       'g.ts': '// rounds up\nexport const ceil = Math.ceil;\n',
@@ -92,8 +96,18 @@ describeStore('a source of documents', (databases) => {
     const source = await addFolder(store, folder);
     expect(await importNext(depsOf(store), never)).toBe(true);
     const state = await stateOf(store, source);
-    expect(Object.keys(state).toSorted()).toEqual('a.pdf b.docx c.xlsx d.html e.md f.txt g.ts h.docx i.pdf j.txt'.split(' '));
-    expect(state).toMatchObject({ 'a.pdf': 2, 'b.docx': 1, 'c.xlsx': 1, 'd.html': 1, 'e.md': 1, 'f.txt': 1, 'g.ts': 1 });
+    expect(Object.keys(state).toSorted()).toEqual(
+      'a.pdf b.docx c.xlsx d.html e.md f.txt g.ts h.docx i.pdf j.txt'.split(' '),
+    );
+    expect(state).toMatchObject({
+      'a.pdf': 2,
+      'b.docx': 1,
+      'c.xlsx': 1,
+      'd.html': 1,
+      'e.md': 1,
+      'f.txt': 1,
+      'g.ts': 1,
+    });
     expect(state['h.docx']).toContain('unpacks to more than');
     expect(state['i.pdf']).toMatch(/\w/);
     expect(state['j.txt']).toBe('It contains no text.');
@@ -183,8 +197,7 @@ describeStore('a source of documents', (databases) => {
   it(`searches the first ${MAX_DOCUMENT_PASSAGES} passages of a document, and says so`, async () => {
     const store = await databases.open();
     const section = (n: number): string => `# S${n}\n\n${`number ${n} `.repeat(20)}\n\n`;
-    const sections = (count: number): string =>
-      Array.from({ length: count }, (_, n) => section(n)).join('');
+    const sections = (count: number): string => Array.from({ length: count }, (_, n) => section(n)).join('');
     const folder = await makeFolder({
       'fits.md': sections(MAX_DOCUMENT_PASSAGES),
       'long.md': sections(MAX_DOCUMENT_PASSAGES + 1),
@@ -192,7 +205,9 @@ describeStore('a source of documents', (databases) => {
     const source = await addFolder(store, folder);
     await importNext(depsOf(store), never);
     const documents = await store.knowledge.documents(source);
-    expect(documents.map(({ name, passages, notice }) => [name, passages, wordProblem(notice ?? '')])).toEqual([
+    expect(
+      documents.map(({ name, passages, notice }) => [name, passages, wordProblem(notice ?? '')]),
+    ).toEqual([
       ['fits.md', MAX_DOCUMENT_PASSAGES, ''],
       ['long.md', MAX_DOCUMENT_PASSAGES, `Only its first ${MAX_DOCUMENT_PASSAGES} passages are searched.`],
     ]);
@@ -255,8 +270,15 @@ describeStore('a source of documents', (databases) => {
     const server = createServer((request, response) => {
       requests.push(request.headers);
       const isSame = request.headers['if-none-match'] === '"v1"';
-      response.writeHead(isSame && status === 200 ? 304 : status, { 'content-type': 'text/html', etag: '"v1"' });
-      response.end(isSame ? undefined : '<html><head><title>Menu</title></head><body><p>Soup on Monday.</p></body></html>');
+      response.writeHead(isSame && status === 200 ? 304 : status, {
+        'content-type': 'text/html',
+        etag: '"v1"',
+      });
+      response.end(
+        isSame
+          ? undefined
+          : '<html><head><title>Menu</title></head><body><p>Soup on Monday.</p></body></html>',
+      );
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());

@@ -16,6 +16,9 @@ import type { Database, Fragment, Sql } from '../database/database.ts';
 const MAX_QUERY_CHARS = 500;
 /** Words of a query that are looked up: the longest, which are seldom "what" and "is". */
 const MAX_TERMS = 16;
+/** Passages that tell how rare a word is, and the share of them that makes a word frequent. */
+const SAMPLED_PASSAGES = 1_000;
+const FREQUENT_SHARE = 0.3;
 /** How much more a word counts that matches whole, and not only as the beginning of another. */
 const WHOLE_WORD = 1.5;
 /** Passages before and after a cited one. */
@@ -89,8 +92,9 @@ export function createPassages(database: Database, searches: Database): PassageS
 }
 
 /**
- * Each word counts by its rarity among the passages of these scopes (inverse document frequency); longer words also match
- * as the beginning of others, without their own ending.
+ * Each word counts by its rarity (inverse document frequency), which a sample of the passages tells; those that most
+ * passages have are looked up only when there are no others. Longer words also match as the beginning of others, without
+ * their own ending.
  */
 function byWords(sql: Sql, scopes: readonly KnowledgeScope[], query: string, limit: number) {
   const text = searchedWords(query.slice(0, MAX_QUERY_CHARS)).trim();
@@ -101,17 +105,22 @@ function byWords(sql: Sql, scopes: readonly KnowledgeScope[], query: string, lim
       from (select distinct lexeme from unnest(to_tsvector('simple', ${text}::text))) word
       order by length(lexeme) desc, lexeme limit ${MAX_TERMS}),
     query as (
-      select lexeme, ${quotedTerm(sql, sql`lexeme`)}::tsquery as whole, (${quotedTerm(sql, sql`stem`)} || ending)::tsquery as start
+      select ${quotedTerm(sql, sql`lexeme`)}::tsquery as whole, (${quotedTerm(sql, sql`stem`)} || ending)::tsquery as start
       from term),
-    match as (
-      select lexeme, id, words @@ whole as is_whole
-      from query join knowledge_passage on scope in ${sql(scopes)} and words @@ start),
-    rarity as (
-      select lexeme, ln(1 + (select count(*) from knowledge_passage where scope in ${sql(scopes)})::float8 / count(*)) as weight
-      from match group by lexeme),
+    sample as materialized (
+      select words from knowledge_passage where scope in ${sql(scopes)} limit ${SAMPLED_PASSAGES}),
+    frequency as (
+      select whole, start, (select count(*) from sample where words @@ start) / greatest((select count(*) from sample), 1)::float8 as share
+      from query),
+    chosen as materialized (
+      select whole, start, ln(1 + 1 / (share + ${1 / SAMPLED_PASSAGES}::float8)) as weight from frequency
+      where share <= greatest(${FREQUENT_SHARE}::float8, (select min(share) from frequency))),
+    match as materialized (
+      select id, words from knowledge_passage
+      where scope in ${sql(scopes)} and words @@ (select string_agg(start::text, ' | ')::tsquery from chosen)),
     ranked as (
-      select id, sum(weight * case when is_whole then ${WHOLE_WORD}::float8 else 1 end) as score
-      from match join rarity using (lexeme) group by id order by 2 desc, 1 limit ${limit})
+      select id, sum(weight * case when words @@ whole then ${WHOLE_WORD}::float8 else 1 end) as score
+      from match join chosen on words @@ start group by id order by 2 desc, 1 limit ${limit})
     select ${columns(sql)} from ranked join ${tables(sql)} on p.id = ranked.id order by ranked.score desc, p.id`;
 }
 

@@ -11,5 +11,11 @@ export function passageOf(content: string, context = ''): NewPassage {
 /** A document with a passage for each text. */
 export function documentOf(name: string, texts: readonly string[]): ReadDocument {
   const version = createHash('sha256').update(texts.join()).digest('hex');
-  return { name, title: name, version, bytes: texts.join().length, passages: texts.map((text) => passageOf(text)) };
+  return {
+    name,
+    title: name,
+    version,
+    bytes: texts.join().length,
+    passages: texts.map((text) => passageOf(text)),
+  };
 }

@@ -17,9 +17,14 @@ describeStore('knowledge', (databases) => {
     const store = await databases.open();
     const source = await addFolder(store);
     await store.knowledge.saveDocument(source, documentOf('a.txt', ['one', 'two', 'three']));
-    const before = await store.sql`select id, content, xmin::text as version from knowledge_passage order by position`;
-    await store.passages.setVectors('m', before.map(({ id }) => ({ id: Number(id), vector: Int8Array.from([1, 2]) })));
-    const embedded = await store.sql`select id, xmin::text as version from knowledge_passage order by position`;
+    const before =
+      await store.sql`select id, content, xmin::text as version from knowledge_passage order by position`;
+    await store.passages.setVectors(
+      'm',
+      before.map(({ id }) => ({ id: Number(id), vector: Int8Array.from([1, 2]) })),
+    );
+    const embedded =
+      await store.sql`select id, xmin::text as version from knowledge_passage order by position`;
     await store.knowledge.saveDocument(source, documentOf('a.txt', ['one', 'new', 'two', 'three']));
     const after = await store.sql`
       select id, content, vector_model as model, xmin::text as version from knowledge_passage order by position`;
@@ -31,7 +36,9 @@ describeStore('knowledge', (databases) => {
     ]);
     // The first did not even move: its row was not written.
     expect(after[0]?.['version']).toBe(embedded[0]?.['version']);
-    expect(await store.passages.withoutVector('m', 10)).toEqual([{ id: Number(after[1]?.['id']), text: '\nnew' }]);
+    expect(await store.passages.withoutVector('m', 10)).toEqual([
+      { id: Number(after[1]?.['id']), text: '\nnew' },
+    ]);
     await store.knowledge.saveDocument(source, documentOf('a.txt', ['one']));
     expect(await store.sql`select from knowledge_passage`).toHaveLength(1);
   });
@@ -42,7 +49,12 @@ describeStore('knowledge', (databases) => {
     const usual = Array.from({ length: 20 }, (_, n) => `The vacation policy number ${n} is for all of us.`);
     await store.knowledge.saveDocument(
       source,
-      documentOf('a.txt', [...usual, 'The sabbatical is paid.', 'Die Kündigungsfrist beträgt drei Monate.', '退款期限是三十天。']),
+      documentOf('a.txt', [
+        ...usual,
+        'The sabbatical is paid.',
+        'Die Kündigungsfrist beträgt drei Monate.',
+        '退款期限是三十天。',
+      ]),
     );
     expect((await namesOf(store, 'is the sabbatical of all of us paid'))[0]).toBe('The sabbatical is paid.');
     expect((await namesOf(store, 'Kündigungsfristen'))[0]).toContain('Kündigungsfrist');
@@ -85,7 +97,12 @@ describeStore('knowledge', (databases) => {
   it('reads again at once what was asked for while it was being read', async () => {
     const store = await databases.open();
     const upload = (text: string) =>
-      store.knowledge.addSource({ scope: DEFAULT, kind: 'upload', location: 'a.txt', upload: Buffer.from(text) });
+      store.knowledge.addSource({
+        scope: DEFAULT,
+        kind: 'upload',
+        location: 'a.txt',
+        upload: Buffer.from(text),
+      });
     const source = await upload('first');
     await store.knowledge.claimSource('p1', 'home', 60_000);
     await upload('second');
@@ -150,7 +167,13 @@ describeStore('knowledge', (databases) => {
     const person = { channel: 'telegram', id: '42', privateChat: '42' };
     expect((await store.people.person(person)).documents).toBe(1);
     expect(await store.people.personRows(person, 'knowledge', { after: 0, limit: 10 })).toEqual([
-      { kind: 'knowledge', chat: 'telegram:42', document: 'menu.txt', position: 0, content: 'Soup on Monday.' },
+      {
+        kind: 'knowledge',
+        chat: 'telegram:42',
+        document: 'menu.txt',
+        position: 0,
+        content: 'Soup on Monday.',
+      },
     ]);
     await store.ledger.deleteSession('telegram:42');
     expect(await store.knowledge.scopes()).toEqual([DEFAULT]);
@@ -165,7 +188,10 @@ describeStore('knowledge', (databases) => {
   it('moves with a chat that gets a new id', async () => {
     const store = await databases.open();
     const source = await addFolder(store, 'chat/telegram:-7');
-    await store.knowledge.saveDocument(source, { ...documentOf('a.txt', []), passages: [passageOf('tulips')] });
+    await store.knowledge.saveDocument(source, {
+      ...documentOf('a.txt', []),
+      passages: [passageOf('tulips')],
+    });
     await store.moves.moveChat({ channel: 'telegram', from: '-7', to: '-100' }, false);
     expect(await namesOf(store, 'tulips', ['chat/telegram:-100'])).toEqual(['tulips']);
     expect(await namesOf(store, 'tulips', ['chat/telegram:-7'])).toEqual([]);
