@@ -85,6 +85,7 @@ export interface Components {
   backups: Closable & { start(): void };
   mcp: Closable & { start(): void };
   memory: Closable & { refresh(): void };
+  knowledge: Closable & { start(): void };
   speech: Closable;
   webhooks: Closable & { start(): void };
   push: Closable & { start(): void };
@@ -174,12 +175,14 @@ async function startAll({
   intake,
   mcp,
   memory,
+  knowledge,
   webhooks,
   push,
 }: Components): Promise<void> {
   // In the background: a server that is slow or gone delays nothing.
   mcp.start();
   memory.refresh();
+  knowledge.start();
   await events.start();
   await intake.finishUndos();
   await bus.start();
@@ -209,6 +212,7 @@ async function closeAll(all: Components): Promise<void> {
   await all.agent.close();
   await all.mcp.close();
   await all.memory.close();
+  await all.knowledge.close();
   await all.speech.close();
   for (const channel of all.channels.values()) await channel.stop();
   await all.refusals.close();

@@ -10,12 +10,13 @@ import { accessOf, clockOf, type Config, limitsOf, networksOf, zoneOf } from './
 import { openDailyBackups } from './daily-backups.ts';
 import * as delivery from './delivery/index.ts';
 import * as intake from './intake/index.ts';
+import * as knowledge from './knowledge/index.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLifecycle, type GatewayOptions } from './lifecycle.ts';
 import { editableConfig } from './live-config.ts';
 import * as mcp from './mcp/index.ts';
 import * as media from './media/index.ts';
-import { createMemory } from './memory/index.ts';
+import { createBackfill, createMemory, createQuestions } from './memory/index.ts';
 import * as ops from './ops/index.ts';
 import type { LoopMonitor } from './ops/loop-delay.ts';
 import type { Telemetry } from './ops/telemetry/spans.ts';
@@ -23,8 +24,10 @@ import { PROFILE_SETTINGS, profileSchema } from './protocol/agent/profile.ts';
 import type { Fanout } from './protocol/bus.ts';
 import type { Channel, ChannelDeps } from './protocol/channel.ts';
 import type { BoundTo } from './protocol/command.ts';
+import type { Address } from './protocol/message.ts';
 import { MAX_POSTS } from './protocol/delivery.ts';
 import type { GatewayApi } from './protocol/gateway-api.ts';
+import { MAX_DOCUMENT_BYTES } from './protocol/knowledge.ts';
 import type { Log } from './protocol/log.ts';
 import { proxyTokenOf } from './protocol/operator/sign-in.ts';
 import { partOf, type WatchFolders } from './protocol/settings.ts';
@@ -239,6 +242,26 @@ export class Modules extends Foundations {
     model: () => this.now().memory.embeddingModel,
   });
 
+  readonly knowledge = knowledge.createKnowledge({
+    ...this.common,
+    store: this.store,
+    instance: this.store.instance,
+    home: path.resolve(this.home),
+    readers: {
+      documentText: media.createBackgroundText({ log: this.log, monotonicNow }),
+      readPage: tools.readPage,
+      egress: security.createEgress({
+        allow: this.options.reachable ?? [],
+        ports: () => this.now().tools.ports,
+        limits: { wireBytes: MAX_DOCUMENT_BYTES, decodedBytes: MAX_DOCUMENT_BYTES },
+      }),
+    },
+    provider: this.provider,
+    setting: () => this.now().memory.embeddingModel,
+    vectors: { createBackfill, createQuestions },
+    countCitations: (counts) => this.meters.cited(counts),
+  });
+
   // Tools: those that are built in or added by the program, and those of MCP servers, which come and go.
   readonly sandbox = tools.createSandbox({ home: this.home, hidden: [this.workspace] });
   /** It may reach its service anywhere, because the operator has named it. */
@@ -275,6 +298,7 @@ export class Modules extends Foundations {
       }),
       keepFile: (folder, file) => this.outgoing.keep(folder, file),
       documentText: this.media.documentText,
+      knowledge: this.knowledge.turns,
     },
     this.options.tools,
   );
@@ -314,6 +338,7 @@ export class Modules extends Foundations {
     finishUndo: (session, turnId) => this.undoing.finish(session, turnId),
     isOwner: (userId) => this.accessPolicy.isOwner(userId),
     budgets: this.budgets,
+    knowledge: this.knowledge.turns,
     provider: this.provider,
     embed: (request, signal) => this.provider.embed(request, signal),
     models: this.models,
@@ -351,6 +376,8 @@ export class Modules extends Foundations {
     profileErrors: () => this.profiles.errors(),
     mcp: () => this.mcp.status(),
     settings: () => this.settings.report(),
+    knowledge: (profileId: string, address: Address) =>
+      this.knowledge.turns.has(profileId, address) ? this.knowledge.searches() : undefined,
   };
   readonly boundTo: BoundTo = (call) => intake.bindingOf(this.now().bindings, call);
   readonly intake = intake.createIntake({
@@ -438,6 +465,10 @@ export class Modules extends Foundations {
       channels: this.channels,
       mayWrite: (message) => this.accessPolicy.mayWrite(message),
     }),
+    knowledge: knowledge.createKnowledgeApi(
+      this.knowledge,
+      async (caller, key) => (await this.api.session(caller, key)) !== undefined,
+    ),
     responses: this.store.responses,
     hooks: this.hooks,
     push: this.push.api,

@@ -30,6 +30,7 @@ import { conversationRoutes } from './routes/conversations.ts';
 import { eventRoutes } from './routes/events.ts';
 import { fileRoutes } from './routes/files.ts';
 import { gatewayRoutes } from './routes/gateway.ts';
+import { knowledgeRoutes } from './routes/knowledge.ts';
 import { maintenanceRoutes } from './routes/maintenance.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { personRoutes } from './routes/person.ts';
@@ -63,6 +64,7 @@ export const API: readonly Route[] = [
   ...messageRoutes,
   ...eventRoutes,
   ...fileRoutes,
+  ...knowledgeRoutes,
   ...conversationRoutes,
   ...replayRoutes,
   ...surfaceRoutes,

@@ -88,6 +88,8 @@ const CODES: Readonly<Record<string, [status: number, param?: string, openAi?: s
   file_too_large: [413],
   storage_full: [507],
   unreadable_file: [400, 'messages'],
+  bad_url: [400, 'url'],
+  bad_name: [400, 'file'],
   bad_mode: [400, 'mode'],
   bad_queue_mode: [400, 'queueMode'],
   bad_title: [400, 'title'],

@@ -82,13 +82,12 @@ function describe(route: Route, names: readonly string[], schemas: Json): Json {
     security: route.scope === undefined ? [] : withToken,
     ...(route.scope !== undefined && { 'x-scope': route.scope }),
     parameters: [...inPath, ...inQuery],
-    ...(body !== undefined && {
+    ...((body ?? upload) !== undefined && {
       requestBody: {
         required: route.bodyOptional !== true,
-        content: jsonOf(schemaOf(body, 'input', schemas)),
+        content: { ...upload, ...(body !== undefined && jsonOf(schemaOf(body, 'input', schemas))) },
       },
     }),
-    ...(upload !== undefined && { requestBody: { required: true, content: upload } }),
     responses: { ...successes(route, schemas), ...failures(route.path) },
   };
 }

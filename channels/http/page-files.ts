@@ -26,7 +26,8 @@ type Form = 'html' | 'json';
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /** Keys of texts that the page's scripts use, by their area. */
-const AREAS = /^(?:(?:page|link|cancelled|step|failure|time|problem)\.|turn\.plan_made$)/;
+const AREAS =
+  /^(?:(?:page|link|cancelled|step|failure|time|problem)\.|turn\.plan_made$|knowledge\.(?:page|lines|by_words|by_meaning)$)/;
 
 /** Keys of the texts for errors, by their code. */
 const REFUSALS = /^page\.error\./;

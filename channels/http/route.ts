@@ -85,7 +85,7 @@ interface RouteDetails<Body> extends RouteHandler<Body> {
   description: string;
   /** Fields of the query, each with what it is. */
   query?: Record<string, string>;
-  /** The body is a file or a form instead: by content type. */
+  /** The body is a file or a form instead, or, beside `body`, may be one: by content type. */
   upload?: Readonly<Record<string, object>>;
   /** The status of success; 200 by default. */
   status?: number;
@@ -117,6 +117,7 @@ export const TAGS = {
   ollama: 'The API of Ollama, over the same sessions and models',
   sessions: 'Conversations: their messages, turns, events and chats',
   files: 'Files of conversations',
+  knowledge: 'Documents that the bot searches, and what answers cite',
   plans: 'Plans: steps that are shown, changed and run',
   approvals: 'Tool calls that wait for a person',
   schedules: 'Tasks that start on their own',

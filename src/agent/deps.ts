@@ -14,6 +14,7 @@ import type { ContextStore } from '../protocol/store/accept.ts';
 import type { LaneStore } from '../protocol/store/lanes.ts';
 import type { Ledger } from '../protocol/store/ledger.ts';
 import type { ContactStore, MirrorQuestion, LiveMessages, Post } from '../protocol/delivery.ts';
+import type { TurnKnowledge } from '../protocol/knowledge.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Address } from '../protocol/message.ts';
 import type { AnswerFiles, Pictures, ReadInline, ReceiveFiles } from '../protocol/media.ts';
@@ -33,7 +34,7 @@ import type { Turn } from './turn/turn-state.ts';
 import type { FallbackModels } from './model/fallback-models.ts';
 import type { Models } from './model/models.ts';
 import type { OmissionNotices, SmallWindowNotices } from './model/notices.ts';
-import type { PreparedProfile } from './prompt/prepared-profile.ts';
+import type { Prepare } from './prompt/prepared-profile.ts';
 import type { ToolLists } from './replay/tool-lists.ts';
 import type { PersonLanguages } from '../protocol/texts/languages.ts';
 
@@ -170,6 +171,8 @@ export interface AgentDeps {
   /** Finishes the undo of a session that was begun and interrupted. Throws only `StoreError`. */
   finishUndo: Undoing['finish'];
   budgets: Budgets;
+  /** Documents that chats search, and what their answers cite. */
+  knowledge: Pick<TurnKnowledge, 'has' | 'cited'>;
   /** All tools as they are now; the same list until one is added, changed or removed. */
   tools(): readonly Tool[];
   /** The profiles as they are now; one is called `default`. A reloaded profile is a new object. */
@@ -205,7 +208,7 @@ export interface AgentPrompts {
   /** When and where a turn takes place, for the model. */
   environmentNoteOf(turn: Turn): string;
   /** The prompt and tools of a profile, prepared at its first use. */
-  prepare(profile: Profile): PreparedProfile;
+  prepare: Prepare;
   /** The profile of a subagent whose parent has these tools. */
   forSubagent(profile: Profile, tools: ReadonlySet<string>): Profile;
 }

@@ -156,6 +156,18 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     options: [['--yes', 'agree without a question']],
   },
   { usage: 'skill remove NAME', does: 'delete a skill' },
+  { usage: 'knowledge', does: 'list the documents that the bot searches and cites, by where they come from' },
+  {
+    usage: 'knowledge add WHAT',
+    does: 'give it a folder, a file or an address; running it again goes on after an interruption',
+    options: [
+      ['--profile NAME', 'for all chats of a profile (default: default)'],
+      ['--chat ADDRESS', 'for one chat, such as telegram:42 or http:work'],
+    ],
+  },
+  { usage: 'knowledge show ID', does: 'list the documents of one, with what is wrong with them' },
+  { usage: 'knowledge refresh [ID]', does: 'read what has changed now (without ID: everything)' },
+  { usage: 'knowledge remove ID', does: 'remove one with its documents' },
   { usage: 'mcp', does: 'list the MCP servers, with their tools and last errors' },
   { usage: 'mcp login NAME', does: 'sign in to an MCP server with a browser' },
   { usage: 'mcp logout NAME', does: 'sign out of an MCP server' },

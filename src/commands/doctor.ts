@@ -3,16 +3,17 @@ import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
-import { checkConfig, type Config, type Environment, zoneOf } from '../config.ts';
+import { checkConfig, type Config, type Environment, secretsOf, zoneOf } from '../config.ts';
 import { lineOf } from '../settings/index.ts';
 import { writesDailyBackups } from '../daily-backups.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { CheckContext, Finding } from '../protocol/channel.ts';
-import type { DatabaseReport } from '../protocol/operator/nodes.ts';
+import type { DatabaseReport, KnowledgeReport } from '../protocol/operator/nodes.ts';
 import { hostsOf } from '../lib/connection-url.ts';
 import { escapeControls } from '../lib/text.ts';
 import { newestBackup } from '../ops/daily-backups.ts';
+import { createLog, redactor } from '../ops/log.ts';
 import { applyFixes, findingLines, findingsJson, summary } from '../ops/doctor/report.ts';
 import { telemetryFinding } from '../ops/telemetry/index.ts';
 import { backupFinding, databaseFindings } from '../ops/doctor/database.ts';
@@ -26,7 +27,9 @@ import {
   packagesFinding,
   timeZoneFinding,
 } from '../ops/doctor/machine.ts';
-import { modelFindings, omissionFindings } from '../ops/doctor/model.ts';
+import { knowledgeFindings, modelFindings, omissionFindings } from '../ops/doctor/model.ts';
+import { createEmbeddingModel } from '../knowledge/index.ts';
+import type { LLMProvider } from '../protocol/agent/provider.ts';
 import { openModelServers } from '../providers/index.ts';
 import { homeOf } from '../launch/default-home.js';
 import { openPlaces } from '../security/index.ts';
@@ -139,6 +142,7 @@ async function examineModel(
       return [
         ...(await modelFindings(provider, model, open?.model, usual, signal)),
         ...omissionFindings(open?.omissions ?? []),
+        ...(await examineKnowledge(config, open?.knowledge, provider)),
       ];
     } finally {
       await provider.close();
@@ -146,6 +150,23 @@ async function examineModel(
   } catch (error) {
     return [brokenFinding('Model', error)];
   }
+}
+
+async function examineKnowledge(
+  config: Config,
+  report: KnowledgeReport | undefined,
+  provider: LLMProvider,
+): Promise<Finding[]> {
+  if (report === undefined) return [];
+  const model = createEmbeddingModel({
+    provider,
+    passages: { vectorModel: async () => report.model },
+    setting: () => config.memory.embeddingModel,
+    monotonicNow: () => performance.now(),
+    // A server that does not answer has a finding of its own.
+    log: createLog({ level: 'error', redact: redactor(secretsOf(config)), write: () => undefined }),
+  });
+  return knowledgeFindings(report, await model.look());
 }
 
 async function examineBackups(

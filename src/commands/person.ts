@@ -110,6 +110,7 @@ async function* exported(
     grant: 'grants',
     file: 'files',
     response: 'responses',
+    knowledge: 'documents',
     usage: 'usage',
   };
   for (const [kind, part] of Object.entries(parts)) {
@@ -151,11 +152,23 @@ async function remove(
 }
 
 function goes(data: PersonData): string[] {
-  const { sessions, shared, sharedMessages, memories, schedules, grants, files, responses, usage } = data;
+  const {
+    sessions,
+    shared,
+    sharedMessages,
+    memories,
+    schedules,
+    grants,
+    files,
+    documents,
+    responses,
+    usage,
+  } = data;
   return [
     `their own sessions: ${sessions.length === 0 ? 'none' : sessions.map(oneLine).join(', ')}; with messages, plans, schedules and files`,
     `their ${sharedMessages} messages in ${shared.length} sessions with others: the text becomes "(deleted)"`,
     `memories: ${memories}; schedules: ${schedules}; rights and pairing codes: ${grants}; responses of /v1/responses: ${responses}`,
+    `documents that were given to their chats: ${documents}`,
     `files they sent: ${files}; a running gateway removes them within the hour`,
     `rows of usage: ${usage}; they stay, without a name`,
   ];

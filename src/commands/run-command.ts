@@ -220,6 +220,16 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     const { scheduleCommand } = await import('./schedule.ts');
     return scheduleCommand(rest);
   },
+  async knowledge(rest) {
+    const { knowledgeCommand } = await import('./knowledge.ts');
+    const run = knowledgeCommand(rest);
+    return (store, config) =>
+      run(store, config, {
+        progress: (line) => void process.stderr.write(`${line}\n`),
+        signal: endedBySignals().signal,
+        log: commandLog(config),
+      });
+  },
   async import(rest) {
     const { importCommand } = await import('./import/import.ts');
     return importCommand(rest);

@@ -23,6 +23,7 @@ import { describeStop, stopSession } from './sessions.ts';
 import { whereOf } from './surfaces/surface-text.ts';
 import { inEnglish, type PlainKey, type Say, type TextRef } from '../protocol/texts/say.ts';
 import type { AccessPolicy } from '../protocol/access.ts';
+import type { KnowledgeSearch } from '../protocol/knowledge.ts';
 import { addressOf, chatOf, memoryOwnerOf, userIdOf } from '../protocol/message.ts';
 
 /** Most pending requests that `/status` names. */
@@ -162,6 +163,7 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
     }),
     say('status.mode', { mode: (record ?? ledger.newSessions).mode }),
     say('status.messages', { messages: record?.messageCount ?? 0 }),
+    ...knowledgeLines(status.knowledge(profileId, call.address), say),
     ...(taints(sources) ? [say('status.sources', { sources: describeSources(sources, say) })] : []),
     ...waits,
     ...questions.map((one) => askedLine(one, say)),
@@ -176,6 +178,15 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
         ]
       : []),
   ].join('\n');
+}
+
+/** How documents are searched, where there are some. */
+function knowledgeLines(search: KnowledgeSearch | undefined, say: Say): string[] {
+  if (search === undefined) return [];
+  const { model } = search;
+  return [
+    `${say('status.knowledge')} ${model === undefined ? say('knowledge.by_words') : say('knowledge.by_meaning', { model })}`,
+  ];
 }
 
 /** One line for everyone; problems and omissions for operators. */

@@ -8,6 +8,7 @@ import type { BoundTo, Command, Suggest } from '../protocol/command.ts';
 import type { AskedQuestion, ContactStore } from '../protocol/delivery.ts';
 import type { ErrorReader } from '../protocol/errors.ts';
 import type { GatewayApi } from '../protocol/gateway-api.ts';
+import type { KnowledgeSearch } from '../protocol/knowledge.ts';
 import type { Log } from '../protocol/log.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { Address, InboundMessage, NoteMembership } from '../protocol/message.ts';
@@ -92,6 +93,8 @@ export interface StatusReports {
   profileErrors(): readonly TextRef[];
   mcp(): readonly McpServerStatus[];
   settings(): SettingsReport;
+  /** How the documents of this chat are searched; undefined without any. Never waits. */
+  knowledge(profileId: string, address: Address): KnowledgeSearch | undefined;
   /** Outbound webhooks with waiting events. Throws only `StoreError`. */
   webhooks(): Promise<readonly WebhookState[]>;
   /** What should be changed on the channels' platforms. */

@@ -59,6 +59,15 @@ export interface MediaModule {
   startSweep(signal: AbortSignal): void;
 }
 
+/** Reads documents in the background, one at a time: files of messages have readers of their own. */
+export function createBackgroundText({
+  log,
+  monotonicNow,
+}: Pick<MediaDeps, 'log' | 'monotonicNow'>): DocumentText {
+  const onOpen = (): void => log.warn('file_reader_has_network');
+  return createDocumentText(createReader({ onOpen, readers: 1 }), monotonicNow);
+}
+
 /** Makes the module. */
 export function createMedia({ monotonicNow, ...parts }: MediaDeps): MediaModule {
   const reader = createReader({ onOpen: () => parts.log.warn('file_reader_has_network') });

@@ -1,12 +1,12 @@
-/** Computes the vectors of facts in the background: for new facts, and for all of them after a change of model. */
+/** Computes vectors of texts in the background: of new ones, and of all of them after a change of model. */
 import type { MeterCall } from '../protocol/agent/budgets.ts';
 import { ProviderError, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { LLMProvider } from '../protocol/agent/provider.ts';
-import type { MemoryVectorStore, Vector } from '../protocol/store/notes.ts';
+import type { Vector } from '../protocol/store/notes.ts';
 import { pause } from '../lib/async/sleep.ts';
 
-/** Facts per call to the model server. */
+/** Texts per call to the model server. */
 export const BACKFILL_BATCH = 32;
 /** Longest wait for its answer, in milliseconds: it may have to load the model. */
 const CALL_MS = 120_000;
@@ -17,16 +17,26 @@ const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
 export interface BackfillDeps {
-  vectors: MemoryVectorStore;
+  vectors: {
+    /** Texts that have no vector of this model. */
+    withoutVector(model: string, limit: number): Promise<{ id: number; text: string }[]>;
+    setVectors(model: string, vectors: readonly { id: number; vector: Vector }[]): Promise<void>;
+  };
   embed: LLMProvider['embed'];
   metered: MeterCall;
   /** The embedding model; undefined if none is set. */
   model(): string | undefined;
+  /** What an operator can do when the model does not answer. */
+  remedy(model: string | undefined): string;
+  /** Names of its log lines. */
+  events: { failed: string; embedded: string; tooLong: string };
+  /** Calls per minute at most; absent = as many as there are. */
+  callsPerMinute?: number;
   log: Log;
 }
 
 export interface Backfill {
-  /** There may be facts without a vector; `now` skips the pause after a failure. Never throws, never waits. */
+  /** There may be texts without a vector; `now` skips the pause after a failure. Never throws, never waits. */
   wake(options?: { now: boolean }): void;
   /** Stops the work. Never throws; a second call does nothing. */
   close(): Promise<void>;
@@ -48,8 +58,8 @@ export function createBackfill(deps: BackfillDeps): Backfill {
       } catch (error) {
         if (closing.signal.aborted) return;
         pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, pauseMs * 2));
-        const remedy = `Is the model that memory.embeddingModel in config.json names (${deps.model()}) on its server?`;
-        deps.log.warn({ err: toGatewayError(error), pauseMs, remedy }, 'memories_without_vectors');
+        const remedy = deps.remedy(deps.model());
+        deps.log.warn({ err: toGatewayError(error), pauseMs, remedy }, deps.events.failed);
         isWanted = true;
         retryPause = new AbortController();
         await pause(pauseMs, AbortSignal.any([closing.signal, retryPause.signal]));
@@ -75,40 +85,41 @@ export function createBackfill(deps: BackfillDeps): Backfill {
   };
 }
 
-/** Gives every fact a vector of the current model. Throws `ProviderError`, `StoreError`. */
+/** Gives every text a vector of the current model. Throws `ProviderError`, `StoreError`. */
 async function fill(deps: BackfillDeps, closing: AbortSignal): Promise<void> {
   for (;;) {
     const model = deps.model();
     if (model === undefined || closing.aborted) return;
-    const facts = await deps.vectors.withoutVector(model, BACKFILL_BATCH);
-    if (facts.length === 0) return;
+    const texts = await deps.vectors.withoutVector(model, BACKFILL_BATCH);
+    if (texts.length === 0) return;
     const signal = AbortSignal.any([closing, AbortSignal.timeout(CALL_MS)]);
-    await deps.vectors.setVectors(model, await vectorsOf(deps, model, facts, signal));
-    deps.log.debug({ model, facts: facts.length }, 'memories_embedded');
+    await deps.vectors.setVectors(model, await vectorsOf(deps, model, texts, signal));
+    deps.log.debug({ model, texts: texts.length }, deps.events.embedded);
+    if (deps.callsPerMinute !== undefined) await pause(60_000 / deps.callsPerMinute, closing);
   }
 }
 
 async function vectorsOf(
   deps: BackfillDeps,
   model: string,
-  facts: readonly { id: number; text: string }[],
+  texts: readonly { id: number; text: string }[],
   signal: AbortSignal,
 ): Promise<{ id: number; vector: Int8Array }[]> {
   try {
-    const input = facts.map(({ text }) => text);
+    const input = texts.map(({ text }) => text);
     const call = { purpose: 'embedding', model, input: input.join('') } as const;
     const { vectors } = await deps.metered(call, () => deps.embed({ model, input }, signal));
-    return facts.map(({ id }, index) => ({ id, vector: toVector(vectors[index] ?? []) }));
+    return texts.map(({ id }, index) => ({ id, vector: toVector(vectors[index] ?? []) }));
   } catch (error) {
     if (!(error instanceof ProviderError) || error.code !== 'context_overflow') throw error;
-    const [only] = facts;
-    if (facts.length > 1 || only === undefined) {
+    const [only] = texts;
+    if (texts.length > 1 || only === undefined) {
       const singly = [];
-      for (const fact of facts) singly.push(...(await vectorsOf(deps, model, [fact], signal)));
+      for (const text of texts) singly.push(...(await vectorsOf(deps, model, [text], signal)));
       return singly;
     }
     // Found only by its words: an empty vector keeps it from being requested over and over.
-    deps.log.info({ model, memory: only.id }, 'memory_too_long_for_its_model');
+    deps.log.info({ model, id: only.id }, deps.events.tooLong);
     return [{ id: only.id, vector: new Int8Array() }];
   }
 }

@@ -1,24 +1,25 @@
 /** Remembered facts, found by words, and by meaning if an embedding model is set. */
-import { toGatewayError } from '../protocol/errors.ts';
-import type { MemoryRecord, MemoryStore, UserId, Vector } from '../protocol/store/notes.ts';
-import { type BackfillDeps, createBackfill, toVector } from './backfill.ts';
-
-/** Softens the difference between adjacent ranks in a list, as is usual in reciprocal rank fusion. */
-const RANK_OFFSET = 60;
+import type { MeterCall } from '../protocol/agent/budgets.ts';
+import type { LLMProvider } from '../protocol/agent/provider.ts';
+import type { Log } from '../protocol/log.ts';
+import type { MemoryRecord, MemoryStore, MemoryVectorStore, UserId } from '../protocol/store/notes.ts';
+import { fuseRanks, similarity } from '../lib/ranks.ts';
+import { createBackfill } from './backfill.ts';
+import { createQuestions } from './questions.ts';
 
 /** Maximum number of facts that a search finds by meaning alone; every fact is similar to a question to some degree. */
 const NEAREST = 10;
-/** Longest wait for the vector of a question, in milliseconds: a turn is waiting for it. */
-const QUESTION_MS = 1_500;
-/** How long questions are answered by words alone after a failure, in milliseconds. */
-const REST_MS = 30_000;
-/** Longest part of a question that is compared, in UTF-16 units. */
-const MAX_QUESTION_CHARS = 2_000;
 /** Words that a question and a fact share say less than their meaning: most of them are words like "the" and "is". */
 const WEIGHT_OF_MEANING = 3;
 
-export interface MemoryDeps extends BackfillDeps {
+export interface MemoryDeps {
   memories: MemoryStore;
+  vectors: MemoryVectorStore;
+  embed: LLMProvider['embed'];
+  metered: MeterCall;
+  /** The embedding model; undefined if none is set. */
+  model(): string | undefined;
+  log: Log;
   /** A clock in milliseconds. */
   monotonicNow(): number;
 }
@@ -32,11 +33,21 @@ export interface Memory {
   close(): Promise<void>;
 }
 
+const EVENTS = {
+  failed: 'memories_without_vectors',
+  embedded: 'memories_embedded',
+  tooLong: 'memory_too_long_for_its_model',
+} as const;
+
+function remedy(model: string | undefined): string {
+  return `Is the model that memory.embeddingModel in config.json names (${model}) on its server?`;
+}
+
 /** Creates the search over the stored facts. */
 export function createMemory(deps: MemoryDeps): Memory {
   const { memories, vectors } = deps;
-  const backfill = createBackfill(deps);
-  const vectorOf = createQuestions(deps);
+  const backfill = createBackfill({ ...deps, remedy, events: EVENTS });
+  const vectorOf = createQuestions({ ...deps, remedy, event: 'memory_searched_by_words' });
 
   /** Best first; undefined if nothing can be found by meaning now. */
   const nearest = async (
@@ -73,7 +84,7 @@ export function createMemory(deps: MemoryDeps): Memory {
           memories.searchMemory(user, query, limit),
           nearest(user, query, NEAREST),
         ]);
-        return near === undefined ? words : merged(words, near).slice(0, limit);
+        return near === undefined ? words : fused(words, near).slice(0, limit);
       },
       async recall(user, message, limit) {
         const usual = await memories.recall(user, message, limit);
@@ -84,7 +95,7 @@ export function createMemory(deps: MemoryDeps): Memory {
           nearest(user, message, limit),
         ]);
         if (near === undefined) return usual;
-        const best = merged(words, near).slice(0, limit);
+        const best = fused(words, near).slice(0, limit);
         const ids = new Set(best.map(({ id }) => id));
         return [...best, ...usual.filter(({ id }) => !ids.has(id))].slice(0, limit);
       },
@@ -94,53 +105,10 @@ export function createMemory(deps: MemoryDeps): Memory {
   };
 }
 
-/** The facts found by words and by meaning, best first, by reciprocal rank fusion. */
-function merged(words: readonly MemoryRecord[], near: readonly MemoryRecord[]): MemoryRecord[] {
-  const scores = new Map<number, { memory: MemoryRecord; score: number }>();
-  const add = (memories: readonly MemoryRecord[], weight: number): void => {
-    for (const [rank, memory] of memories.entries()) {
-      const score = (scores.get(memory.id)?.score ?? 0) + weight / (RANK_OFFSET + rank);
-      scores.set(memory.id, { memory, score });
-    }
-  };
-  add(near, WEIGHT_OF_MEANING);
-  add(words, 1);
-  return [...scores.values()].toSorted((a, b) => b.score - a.score).map(({ memory }) => memory);
-}
-
-/** Returns the vectors of questions; undefined, for a while, after the model has not answered in time. Never throws. */
-function createQuestions(deps: MemoryDeps) {
-  const { embed, metered, log } = deps;
-  let restsUntil = -Infinity;
-  return async (model: string, question: string, userId: string): Promise<Vector | undefined> => {
-    const text = question.slice(0, MAX_QUESTION_CHARS).toWellFormed().trim();
-    if (text === '' || deps.monotonicNow() < restsUntil) return undefined;
-    try {
-      const signal = AbortSignal.timeout(QUESTION_MS);
-      // The memories of a client's end user are on the account of its token.
-      const call = { purpose: 'embedding', model, input: text, person: userId.split(':user:')[0] } as const;
-      const { vectors } = await metered(call, () => embed({ model, input: [text], userId }, signal));
-      return toVector(vectors[0] ?? []);
-    } catch (error) {
-      restsUntil = deps.monotonicNow() + REST_MS;
-      const remedy = `Is the model that memory.embeddingModel in config.json names (${model}) on its server?`;
-      log.warn({ err: toGatewayError(error), restMs: REST_MS, remedy }, 'memory_searched_by_words');
-      return undefined;
-    }
-  };
-}
-
-/** The cosine of the angle between two vectors of the same length; 0 if one of them has no direction. */
-function similarity(a: Vector, b: Vector): number {
-  let dot = 0;
-  let ofA = 0;
-  let ofB = 0;
-  for (let at = 0; at < a.length; at += 1) {
-    const x = a[at]!;
-    const y = b[at]!;
-    dot += x * y;
-    ofA += x * x;
-    ofB += y * y;
-  }
-  return ofA === 0 || ofB === 0 ? 0 : dot / Math.sqrt(ofA * ofB);
+/** The facts found by words and by meaning, best first. */
+function fused(words: readonly MemoryRecord[], near: readonly MemoryRecord[]): MemoryRecord[] {
+  return fuseRanks([
+    { items: near, weight: WEIGHT_OF_MEANING },
+    { items: words, weight: 1 },
+  ]);
 }

@@ -1,4 +1,5 @@
 /** The gateway's API for channels. Methods on sessions return undefined for what their caller may not see. */
+import type { KnowledgeApi } from './knowledge.ts';
 import type { BudgetReport } from './agent/budgets.ts';
 import type { Say, TextRef } from './texts/say.ts';
 import type { HookApi } from './operator/webhooks.ts';
@@ -152,6 +153,7 @@ export interface GatewayApi {
   ): Promise<MessagesWithWork | undefined>;
   conversations: ConversationApi;
   files: FileApi;
+  knowledge: KnowledgeApi;
   audio: AudioApi;
   memories: MemoryApi;
   push: PushApi;

@@ -145,7 +145,8 @@ async function complete(
 ): Promise<EgressResponse> {
   const body = await readBody(answer.body, headerOf(answer, 'content-encoding'), limits);
   const contentType = headerOf(answer, 'content-type').toLowerCase();
-  return { url: url.href, status: answer.statusCode, contentType, body };
+  const etag = headerOf(answer, 'etag');
+  return { url: url.href, status: answer.statusCode, contentType, body, ...(etag !== '' && { etag }) };
 }
 
 /** Repeated headers are joined, so that two encodings are seen as two. */

@@ -2,7 +2,12 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
-import type { DatabaseReport, NodeSettings, NodeStatus } from '../protocol/operator/nodes.ts';
+import type {
+  DatabaseReport,
+  KnowledgeReport,
+  NodeSettings,
+  NodeStatus,
+} from '../protocol/operator/nodes.ts';
 import { serverOf } from '../lib/connection-url.ts';
 import { connect, type DatabasePlace, type Sql } from './database/database.ts';
 import { readJournal } from './database/migrate.ts';
@@ -86,10 +91,23 @@ async function read(
     nodes: [...nodes],
     model: choice?.model,
     servers: servers.flatMap((row) => row.servers),
+    knowledge: await readKnowledge(sql),
     omissions: statuses.flatMap(({ status }) => status.model?.omissions ?? []),
     backups: statuses.flatMap(({ status }) => status.backup ?? []),
     lateEvents: statuses.filter(({ status }) => status.events?.state === 'degraded').length,
   };
+}
+
+/** Undefined without documents. */
+async function readKnowledge(sql: Sql): Promise<KnowledgeReport | undefined> {
+  const [row] = await sql<(KnowledgeReport & { model: string | null })[]>`
+    select (select count(*)::int from knowledge_document) as documents,
+      (select count(*)::int from knowledge_document where problem is not null) as failed,
+      (select count(*)::int from knowledge_passage) as passages,
+      (select count(*)::int from knowledge_passage where vector_model is not null) as vectors,
+      (select vector_model from knowledge_passage where vector_model is not null order by id desc limit 1) as model`;
+  if (row === undefined || row.documents === 0) return undefined;
+  return { ...row, model: row.model ?? undefined };
 }
 
 async function inspectFolder(folder: string): Promise<DatabaseReport> {

@@ -20,6 +20,7 @@ import { type Database, type DatabasePlace, openDatabase } from './database/data
 import { createFanout } from './database/notify-fanout.ts';
 import { createJournals } from './lanes/journal.ts';
 import { createLanes, createLetterAdministration } from './lanes/lanes.ts';
+import { createKnowledge } from './statements/knowledge.ts';
 import { createLedger, type LedgerDatabases } from './turns/ledger.ts';
 import { createNodeReports } from './lanes/nodes.ts';
 import { createMemories, createMemoryAdministration, createMemoryVectors } from './statements/memories.ts';
@@ -34,6 +35,7 @@ import { createWebhookFacts } from './statements/webhook-facts.ts';
 import { createTries } from './turns/tries.ts';
 import { createUndo } from './turns/undo.ts';
 import { createWaiting } from './lanes/waiting.ts';
+import { createCitations, createPassages } from './statements/passages.ts';
 import { createPlans, createScratchpad, createTodos } from './statements/plans.ts';
 import { createRetentionStore } from './turns/delete-session.ts';
 import { createRecords } from './statements/records.ts';
@@ -202,6 +204,9 @@ function agentStores(database: Database, searches: Database) {
     subagents: createSubagentStore(database),
     memories: createMemories(database, searches),
     memoryVectors: createMemoryVectors(database),
+    knowledge: createKnowledge(database),
+    passages: createPassages(database, searches),
+    citations: createCitations(database),
     plans: createPlans(database),
     todos: createTodos(database),
     scratchpad: createScratchpad(database),

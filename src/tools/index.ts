@@ -2,6 +2,7 @@
 import { ConfigError } from '../protocol/errors.ts';
 import type { ChatSettingStore } from '../protocol/channel.ts';
 import type { FindChat, Post } from '../protocol/delivery.ts';
+import type { TurnKnowledge } from '../protocol/knowledge.ts';
 import type { DocumentText, OutgoingFiles } from '../protocol/media.ts';
 import type { MemoryStore, ScratchpadStore, TodoStore } from '../protocol/store/notes.ts';
 import { ALL_MCP_TOOLS, DEFAULT_TOOLS, isMcpTool, MCP_RESOURCE_TOOLS } from '../protocol/agent/profile.ts';
@@ -19,6 +20,7 @@ import { createMemory } from './memory.ts';
 import { createMessage } from './message.ts';
 import { plan } from './plan.ts';
 import { createScratchpadTool } from './scratchpad.ts';
+import { createSearchKnowledge } from './search-knowledge.ts';
 import { createSendFile } from './send-file.ts';
 import { spawnAgent } from './spawn-agent.ts';
 import { createSwitchProfile, type ProfileSwitching } from './switch-profile.ts';
@@ -31,7 +33,7 @@ export { createSandbox, sandboxProblem } from './exec/sandbox.ts';
 export { createFileJournal } from './files/file-journal.ts';
 export { createOutgoingFiles } from './files/put-file.ts';
 export { createSessionFiles } from './files/session-files.ts';
-export { MAX_FETCHED_BYTES } from './web-fetch.ts';
+export { MAX_FETCHED_BYTES, readPage, type ReadPage } from './web-fetch.ts';
 export { createSearch } from './web/search/search.ts';
 
 /** Everything the tools use apart from the workspace. */
@@ -54,6 +56,7 @@ export interface ToolsOptions {
   /** Keeps a copy of a file that is sent. */
   keepFile: OutgoingFiles['keep'];
   documentText: DocumentText;
+  knowledge: Pick<TurnKnowledge, 'search'>;
 }
 
 /** Makes all tools; `added` ones follow the built-in ones. Throws `ConfigError` when two have the same name. */
@@ -73,6 +76,7 @@ export function createTools(options: ToolsOptions, others: readonly Tool[] = [])
     createWebFetch(egress, documentText),
     createWebSearch(options.search),
     createMemory(options.memories),
+    createSearchKnowledge(options.knowledge),
     createTodoTool(options.todos),
     createScratchpadTool(options.scratchpad),
     createSwitchProfile(options.profiles),

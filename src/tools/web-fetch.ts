@@ -46,6 +46,11 @@ export interface PageText {
   title: string;
   text: string;
 }
+/** Throws `ToolError`: `unreadable_page`, `busy`; or the signal's reason. */
+export type ReadPage = (
+  page: Pick<EgressResponse, 'body' | 'contentType' | 'url'>,
+  signal: AbortSignal,
+) => Promise<PageText>;
 /** What the worker posts: that it has loaded and begins, then the answer. */
 export type WorkerMessage = 'loaded' | PageText;
 
@@ -119,6 +124,10 @@ async function readableText(
   if (isText || isUnnamed) return decode(body, contentType);
   return notShown(type, body);
 }
+
+/** The title and the readable text of an HTML page, as Markdown. Throws as `web_fetch` does. */
+export const readPage: ReadPage = ({ body, contentType, url }, signal) =>
+  pageText(decode(body, contentType), url, signal);
 
 const PAGES = new Set(['text/html', 'application/xhtml+xml']);
 const PAGE_START = /^[^<]{0,100}<(?:!doctype html|html)[\s>]/i;

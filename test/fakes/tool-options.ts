@@ -53,6 +53,7 @@ export const toolOptions: ToolsOptions = {
   findChat: noOtherChats,
   chatSettings: { chatSetting: async () => undefined },
   documentText: noDocuments,
+  knowledge: { search: async () => [] },
 };
 
 /** The tool that reads files, where only plain text can be read. */

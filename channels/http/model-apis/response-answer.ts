@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http';
 import type { ToolCall, Usage } from '../../../src/protocol/agent/provider.ts';
 import type { EventStream } from '../event-stream.ts';
 import { type AnswerWriter, type FinishReason, type Refuse, sendWhole, streamFailure } from './answer.ts';
+import type { Citation } from '../../../src/protocol/knowledge.ts';
+import { withAnnotations } from './annotations.ts';
 import { wireToolCall } from './completion-answer.ts';
 import type { FunctionName } from './response-input.ts';
 
@@ -16,6 +18,8 @@ export interface ResponseHead {
   asked: Record<string, unknown>;
   /** Functions in namespaces, by their names for the model. */
   names: ReadonlyMap<string, FunctionName>;
+  /** The citations in a text that exist. Never throws. */
+  cited(text: string): Promise<readonly Citation[]>;
   /** Stores the finished response; false if it is not stored. Never throws. */
   keep(response: Record<string, unknown>): Promise<boolean>;
 }
@@ -85,7 +89,8 @@ async function stored(
   head: ResponseHead,
   response: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
-  return { ...response, store: await head.keep(response) };
+  const annotated = await withAnnotations(response, head.cited);
+  return { ...annotated, store: await head.keep(annotated) };
 }
 
 /** Reasons why a response is incomplete, by the reason of its end. */

@@ -102,6 +102,15 @@ export const responseRoutes: readonly Route[] = [
         model: body.model ?? 'default',
         asked: requestFields(body),
         names: tools.names,
+        async cited(text) {
+          if (sessionId === undefined) return [];
+          try {
+            return await deps.gateway.knowledge.citedIn(`http:${sessionId}`, text);
+          } catch (error) {
+            deps.log.warn({ err: toGatewayError(error), response: id }, 'citations_not_read');
+            return [];
+          }
+        },
         async keep(response) {
           if (body.store === false) return false;
           return await keepResponse(c, deps, body.user, {

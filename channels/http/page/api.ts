@@ -1,4 +1,5 @@
 /** The calls of the gateway's API: each rejects with `ApiError`, whose message people can read. */
+import type { Citation, OpenedCitation } from '../../../src/protocol/knowledge.ts';
 import type {
   WireListed as Session,
   WireSession as SessionSettings,
@@ -102,6 +103,9 @@ export const api = {
   /** All messages of the session as one file. */
   export: async (key: string, format: 'md' | 'json') =>
     (await send(`${pathOf(key)}/export?format=${format}`)).blob(),
+  /** The passages that its answers may cite. */
+  citations: (key: string) => ask<{ citations: Citation[] }>('GET', `${pathOf(key)}/citations`),
+  citation: (key: string, number: number) => ask<OpenedCitation>('GET', `${pathOf(key)}/citations/${number}`),
   /** Who answers the next message. */
   model: (key: string) => ask<WireSessionModel>('GET', `${pathOf(key)}/model`),
   /** What can be chosen for a chat with this profile. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { estimateTokens } from '../../lib/text.ts';
 import { namedTools, type Profile, toolsOf } from '../../protocol/agent/profile.ts';
 import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
+import { SEARCH_KNOWLEDGE } from '../../protocol/knowledge.ts';
 import type { ToolSchema } from '../../protocol/agent/provider.ts';
 import { describeSources, type Source } from '../../protocol/agent/risk.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
@@ -27,6 +28,9 @@ export interface PreparedProfile {
   base?: PreparedProfile | undefined;
 }
 
+/** Prepares a profile; `knows`: the chat has documents to search. */
+export type Prepare = (profile: Profile, knows?: boolean) => PreparedProfile;
+
 /**
  * Prepares a profile at its first use. The result is cached by the profile object and the list of tools: a reload creates a
  * new object and a change of the tools a new list, so a stale prompt or tool is never used. `allow` filters the tools (a stateless completion has only `pure` ones).
@@ -34,16 +38,16 @@ export interface PreparedProfile {
 export function createPreparation(
   source: { tools(): readonly Tool[] },
   allow: (tool: Tool) => boolean = () => true,
-): (profile: Profile) => PreparedProfile {
+): Prepare {
   let list = source.tools();
   let prepare = preparationOf(list.filter(allow));
-  return (profile) => {
+  return (profile, knows) => {
     const current = source.tools();
     if (current !== list) {
       list = current;
       prepare = preparationOf(current.filter(allow));
     }
-    return prepare(profile);
+    return prepare(profile, knows);
   };
 }
 
@@ -65,13 +69,19 @@ function schemaOf(tool: Tool): ToolSchema {
   return schema;
 }
 
-function preparationOf(tools: readonly Tool[]): (profile: Profile) => PreparedProfile {
+function preparationOf(tools: readonly Tool[]): Prepare {
   const offered = new Map(tools.map((tool) => [tool.name, { tool, schema: schemaOf(tool) }]));
-  const prepared = new WeakMap<Profile, PreparedProfile>();
-  return (profile) => {
+  const withKnowledge = new WeakMap<Profile, PreparedProfile>();
+  const without = new WeakMap<Profile, PreparedProfile>();
+  return (profile, knows = false) => {
+    const prepared = knows ? withKnowledge : without;
     const existing = prepared.get(profile);
     if (existing !== undefined) return existing;
-    const enabled = namedTools(toolsOf(profile), [...offered.keys()]).flatMap(
+    // Documents are given to be asked, whatever else the profile may do.
+    const others = namedTools(toolsOf(profile), [...offered.keys()]).filter(
+      (name) => name !== SEARCH_KNOWLEDGE,
+    );
+    const enabled = [...others, ...(knows ? [SEARCH_KNOWLEDGE] : [])].flatMap(
       (name) => offered.get(name) ?? [],
     );
     const schemas = enabled.map(({ schema }) => schema);

@@ -1,6 +1,7 @@
 /** Which tools a call offers: all that fit a share of the window, the others through one pair. The same for every call. */
 import { SPAWN_TOOL } from '../../protocol/agent/subagents.ts';
 import { isMcpTool, PLAN_TOOL, SWITCH_PROFILE } from '../../protocol/agent/profile.ts';
+import { SEARCH_KNOWLEDGE } from '../../protocol/knowledge.ts';
 import type { ToolSchema } from '../../protocol/agent/provider.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
 import { isJsonObject } from '../../lib/json/json.ts';
@@ -15,6 +16,8 @@ const MAX_SHORT_CHARS = 160;
 /** The gateway's own tools in the order in which a small window gets them; any other follows, those of MCP servers last. */
 const CORE: readonly string[] = [
   PLAN_TOOL,
+  // It is offered only where there are documents: they were given to be asked.
+  SEARCH_KNOWLEDGE,
   'todo',
   'memory',
   'read_file',

@@ -189,7 +189,7 @@ async function followSwitch(shared: AgentShared, turn: Turn, n: number): Promise
 
 /** Gives the turn the prompt and tools of its profile as they are now; what others wrote about the tools taints it. */
 function followTools(shared: AgentShared, turn: Turn): void {
-  const prepared = shared.prompts.prepare(turn.profile);
+  const prepared = shared.prompts.prepare(turn.profile, shared.knowledge.has(turn.profile.id, turn.address));
   turn.rows.taint.add(prepared.sources);
   if (prepared === (turn.prepared.base ?? turn.prepared)) return;
   turn.prepared = withCallerOptions(prepared, turn.options);

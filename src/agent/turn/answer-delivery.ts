@@ -9,6 +9,10 @@ import {
 } from '../../protocol/message.ts';
 import type { OtherSurface, TurnFinish } from '../../protocol/store/records.ts';
 import { languageMark, recipientOf } from '../../protocol/texts/languages.ts';
+import type { Say } from '../../protocol/texts/say.ts';
+import { type Citation, describePlace } from '../../protocol/knowledge.ts';
+import { escapeMarkdown } from '../../lib/markdown/references.ts';
+import { clipEnd, oneLine } from '../../lib/text.ts';
 import type { AgentShared } from '../deps.ts';
 import type { AnswerFiles } from '../../protocol/media.ts';
 import type { DeliveryPayload } from '../../protocol/store/ledger.ts';
@@ -18,13 +22,14 @@ import type { Turn } from './turn-state.ts';
 type Elsewhere = NonNullable<TurnFinish['elsewhere']>;
 
 /**
- * The answer with its files, which are kept as they are now; `elsewhere` is the same for the other chats of the session,
+ * The answer with its files, which are kept as they are now, and below it the sources that it cites, for chats; `elsewhere` is the same for the other chats of the session,
  * without their places. Throws `StoreError`.
  */
 export async function deliveryWithFiles(
   answerFiles: AnswerFiles,
   turn: Turn,
   { silent, isError, text }: OutputResult,
+  citations: readonly Citation[],
 ) {
   if (silent) return { attachments: [] };
   const { turnId, folder, replyTo, userId, address } = turn;
@@ -34,7 +39,8 @@ export async function deliveryWithFiles(
     const outbound = deliveryOf(turnId, address, { ...answer, ...about });
     return { attachments: [], outbound, elsewhere: elsewhereOf(answer) };
   }
-  const { media, content } = await answerFiles(folder, text, turn.say);
+  const { media, content: shown } = await answerFiles(folder, text, turn.say);
+  const content = withCitations(shown, citations, turn.say);
   const files = media.length === 0 ? {} : { media: [...media], folder };
   const answer = { content, isError, ...files };
   return {
@@ -42,6 +48,20 @@ export async function deliveryWithFiles(
     outbound: deliveryOf(turnId, address, { ...answer, ...about }),
     elsewhere: elsewhereOf(answer),
   };
+}
+
+/** Longest title of a source below an answer, in UTF-16 units. */
+const MAX_TITLE_CHARS = 120;
+
+/** Numbers in the text are not links in chats: the list below it says what each is. */
+function withCitations(text: string, citations: readonly Citation[], say: Say): string {
+  if (citations.length === 0) return text;
+  const lines = citations.map(({ number, title, place }) => {
+    const where = describePlace(place, say);
+    const name = clipEnd(oneLine(where === '' ? title : `${title}, ${where}`), MAX_TITLE_CHARS);
+    return `- [k${number}] ${escapeMarkdown(name)}`;
+  });
+  return `${text}\n\n${say('knowledge.sources')}\n${lines.join('\n')}`;
 }
 
 /** The fields of an answer; none of a message is missing that delivery would need. */

@@ -159,11 +159,14 @@ async function identityOf(
 }
 
 function contextOf(shared: AgentShared, { payload, opened: openTurn, promptContext }: Start): TurnContext {
-  const { session, history, placeholders } = openTurn;
+  const { session, history, placeholders, address } = openTurn;
   const profile = shared.models.profile(payload.profileId ?? session.profileId);
   return {
     profile,
-    prepared: withCallerOptions(shared.prompts.prepare(profile), payload.options),
+    prepared: withCallerOptions(
+      shared.prompts.prepare(profile, shared.knowledge.has(profile.id, address)),
+      payload.options,
+    ),
     options: payload.options,
     askedModel: payload.model,
     model: payload.model ?? session.model ?? payload.usualModel ?? profile.model,

@@ -163,7 +163,12 @@ async function commit(
     attachments,
     outbound,
     elsewhere: otherDeliveries,
-  } = await deliveryWithFiles(shared.media.answerFiles, turn, result);
+  } = await deliveryWithFiles(
+    shared.media.answerFiles,
+    turn,
+    result,
+    await shared.knowledge.cited(turn.sessionKey, result.text),
+  );
   return await shared.stores.ledger.finishTurn(turn.fence, {
     turnId: turn.turnId,
     reason: result.reason,

@@ -31,6 +31,8 @@ export interface ReadFile extends ReaderAnswer {
 export type Reader = (bytes: Uint8Array, key: string, signal: AbortSignal) => Promise<ReadFile>;
 
 export interface ReaderOptions {
+  /** Concurrent reading processes. */
+  readers?: number;
   readMs?: number;
   /** The program that reads; for tests of failing programs. */
   program?: string;
@@ -42,8 +44,8 @@ export interface ReaderOptions {
 
 /** Makes a reader. Plain text needs no program and is read here. */
 export function createReader(options: ReaderOptions = {}): Reader {
-  const { readMs = READ_MS, program = PROGRAM, ways, onOpen } = options;
-  const slots = createFairQueue(MAX_READERS, MAX_WAITING);
+  const { readers = MAX_READERS, readMs = READ_MS, program = PROGRAM, ways, onOpen } = options;
+  const slots = createFairQueue(readers, MAX_WAITING);
   let confinement: Promise<Confinement> | undefined;
   const confine = async (): Promise<Confinement> => {
     const way = await findConfinement(ways);
@@ -209,9 +211,11 @@ export function createDocumentText(reader: Reader, monotonicNow: () => number): 
     const key = createHash('sha256').update(bytes).digest('hex');
     const cached = remembered.get(key);
     if (cached !== undefined) return cached;
-    const { text, problem, mimeType } = await reader(bytes, 'read_file', signal);
+    const { text: read, cut: isCut, problem, mimeType } = await reader(bytes, 'read_file', signal);
     if (problem !== undefined) throw new GatewayError('unreadable', problem);
-    if (text === undefined) throw new GatewayError('no_text', `it is ${mimeType}, which contains no text`);
+    if (read === undefined) throw new GatewayError('no_text', `it is ${mimeType}, which contains no text`);
+    const text =
+      isCut === true ? `${read}\n[only the first ${MAX_DOCUMENT_CHARS} characters were read]` : read;
     remembered.set(key, text);
     return text;
   };

@@ -8,6 +8,10 @@ import {
   omissionSentence,
   smallWindowText,
 } from '../../protocol/agent/omissions.ts';
+import type { KnowledgeSearch } from '../../protocol/knowledge.ts';
+import type { KnowledgeReport } from '../../protocol/operator/nodes.ts';
+import { inEnglish } from '../../protocol/texts/say.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 import type { ChatProvider } from '../../protocol/agent/provider.ts';
 
 /**
@@ -46,6 +50,34 @@ export async function modelFindings(
   } catch (error) {
     return [failure(subject, toGatewayError(error).message)];
   }
+}
+
+/**
+ * How documents are found: `model` is the embedding model that is set, or was found on a server. None without documents.
+ * Never throws.
+ */
+export function knowledgeFindings(
+  report: KnowledgeReport | undefined,
+  { model, isSet }: KnowledgeSearch,
+): Finding[] {
+  if (report === undefined) return [];
+  const { documents, failed, passages, vectors } = report;
+  const way =
+    model === undefined ? inEnglish('knowledge.by_words') : inEnglish('knowledge.by_meaning', { model });
+  const count = `${documents} documents, ${passages} passages.`;
+  const findings = [ok('Knowledge', `${count} ${way}`)];
+  if (failed > 0) {
+    const text = `${failed} of ${documents} documents could not be read.`;
+    findings.push(warning('Knowledge', text, `look at what is wrong with them: ${PARLEY} knowledge show ID`));
+  }
+  if (model !== undefined && vectors < passages) {
+    const text = `${passages - vectors} of ${passages} passages have no vector yet: they are found by words alone.`;
+    const remedy = isSet
+      ? 'check that memory.embeddingModel is on its server'
+      : 'let the gateway run for a while';
+    findings.push(warning('Knowledge', text, remedy));
+  }
+  return findings;
 }
 
 /** What the running gateways leave out of requests to models. Never throws. */

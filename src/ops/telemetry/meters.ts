@@ -26,6 +26,8 @@ export interface Meters {
   /** Counts a decided request for approval. */
   decided(outcome: ApprovalOutcome): void;
   refused: NoteRefusal;
+  /** Counts the citations of an answer: those that exist, and those that the model made up. */
+  cited(counts: { real: number; invented: number }): void;
   /** Counts what a model has used. */
   usage: (model: string, purpose: UsagePurpose, usage: Usage) => void;
   request(answered: AnsweredRequest): void;
@@ -51,6 +53,7 @@ export function createMeters(version: string, restarts = 0): Meters {
     'code',
   ]);
   const approvals = counter('parley_approvals_total', 'Decided requests for approval.', ['outcome']);
+  const citations = counter('parley_citations_total', 'Citations of documents in answers.', ['kind']);
   const tokens = counter(
     'parley_tokens_total',
     'Tokens of model calls, read (prompt) and written (completion).',
@@ -79,6 +82,10 @@ export function createMeters(version: string, restarts = 0): Meters {
         channel: label('channel', address.split(':', 1)[0] ?? ''),
         code: label('refusal', code),
       }),
+    cited({ real, invented }) {
+      citations.inc({ kind: 'real' }, real);
+      citations.inc({ kind: 'invented' }, invented);
+    },
     usage(modelName, purpose, { promptTokens, completionTokens, modelMs }) {
       const labels = { model: label('model', modelName), purpose };
       tokens.inc({ ...labels, kind: 'prompt' }, Math.round(promptTokens));

@@ -220,6 +220,8 @@ export interface ModelCapabilities {
   vision: boolean;
   /** False for a model that cannot chat, such as one for vectors only; undefined if the server does not say. */
   chat?: boolean | undefined;
+  /** It makes vectors of texts; absent if it does not, or the server does not say. */
+  embeds?: true | undefined;
   /** Parts of requests that are left out now because the server refused them; absent if there are none. */
   omissions?: readonly Omission[] | undefined;
   /** Options the server does not know: it would silently ignore them in a call. */

@@ -297,6 +297,8 @@ export interface EgressResponse {
   status: number;
   /** The `content-type` header, lower-cased, or ''. */
   contentType: string;
+  /** What a later request may send as `if-none-match`. */
+  etag?: string;
   /** Decoded and complete: a body over the size limit is refused, never truncated. */
   body: Buffer;
 }

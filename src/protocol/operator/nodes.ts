@@ -5,6 +5,16 @@ import type { HealthReport } from '../gateway-api.ts';
 import type { ModelOmissions } from '../agent/omissions.ts';
 import type { McpServerStatus } from '../agent/tool.ts';
 
+/** How far documents are read and found. */
+export interface KnowledgeReport {
+  documents: number;
+  failed: number;
+  passages: number;
+  vectors: number;
+  /** The model of the newest vectors. */
+  model?: string | undefined;
+}
+
 /** What a gateway started with. */
 export interface NodeSettings {
   version: string;
@@ -61,6 +71,8 @@ export type DatabaseReport =
       model?: string | undefined;
       servers: readonly McpServerStatus[];
       omissions: readonly ModelOmissions[];
+      /** Documents that people gave the bot; absent without any. */
+      knowledge?: KnowledgeReport | undefined;
       backups: readonly BackupState[];
       /** Gateways that get live events of the others late. */
       lateEvents: number;

@@ -25,6 +25,8 @@ export interface PersonData {
   grants: number;
   files: number;
   responses: number;
+  /** Documents that were given to their own chats. */
+  documents: number;
   /** Usage rows, which are kept without their name. */
   usage: number;
 }
@@ -37,6 +39,7 @@ export type PersonRow =
   | { kind: 'grant'; right: string; grantedAt: string }
   | { kind: 'file'; folder: string; path: string; bytes: number; keptAt: string }
   | { kind: 'response'; id: string; input: unknown; output: unknown; usedAt: string }
+  | { kind: 'knowledge'; chat: string; document: string; position: number; content: string }
   | { kind: 'usage'; model: string; promptTokens: number; completionTokens: number; at: string };
 
 /** Throws only `StoreError`. */

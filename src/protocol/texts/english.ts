@@ -3,6 +3,7 @@ import { about, commands, settings } from './english/commands.ts';
 import { access, approvals, channelHealth, channels, surfaces } from './english/access.ts';
 import { budgets } from './english/budgets.ts';
 import { delivery } from './english/delivery.ts';
+import { knowledge, pageKnowledge } from './english/knowledge.ts';
 import { plans, turns } from './english/turns.ts';
 import { failures, fileProblems, files, outcomes, providers, trace } from './english/providers.ts';
 import { pageChat, pageChats, pageErrors, pageFrame, pagePlans } from './english/page.ts';
@@ -23,6 +24,7 @@ export const ENGLISH = {
   ...failures,
   ...fileProblems,
   ...files,
+  ...knowledge,
   ...pageAsks,
   ...pageFrame,
   ...pageChats,
@@ -32,6 +34,7 @@ export const ENGLISH = {
   ...pageChat,
   ...pagePlans,
   ...pageErrors,
+  ...pageKnowledge,
   ...pageSettings,
   ...plans,
   ...providers,

@@ -33,11 +33,17 @@ export async function discover(
   return { ...others, contextWindow: isGuess === true ? loaded : Math.min(others.contextWindow, loaded) };
 }
 
+/** Names of the embedding models in Ollama's library. */
+const EMBEDDING_NAME = /embed|(?:^|\/)(?:bge|all-minilm|paraphrase)-/i;
+
 /** What the server says about a model. Imitations of Ollama that only chat are trusted, unless they list others. */
 async function describe(calls: ServerCalls, model: string): Promise<ModelCapabilities> {
   try {
     const request = { method: 'POST', path: '/api/show', body: { model } } as const;
-    return await calls.ask(request, readCapabilities, { model });
+    const capabilities = await calls.ask(request, readCapabilities, { model });
+    // Versions before 0.6.4 report no abilities.
+    const isNamedSo = capabilities.chat === undefined && EMBEDDING_NAME.test(model);
+    return isNamedSo ? { ...capabilities, embeds: true } : capabilities;
   } catch (error) {
     if (!isMissing(error)) throw error;
     const models = await listAt(calls, '/api/tags').catch((listError: unknown) => {

@@ -103,6 +103,7 @@ export function readCapabilities(answer: unknown): ModelCapabilities {
     thinkingLevels: LEVELS_OF_THINKING.has(architecture),
     vision: can('vision'),
     chat: capabilities ? can('completion') : undefined,
+    ...(can('embedding') && { embeds: true as const }),
     unsupported: can('thinking') ? ['logitBias'] : ['logitBias', 'reasoningEffort'],
   };
 }

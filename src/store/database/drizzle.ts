@@ -38,3 +38,6 @@ export const moment = (name: string) => timestamp(name, { withTimezone: true });
 export const createdAt = () => moment('created_at').notNull().defaultNow();
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+
+/** Words with their places, for full text search; written and read as text. */
+export const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' });

@@ -19,6 +19,7 @@ import type { TurnFailure } from '../../protocol/store/records.ts';
 
 export * from './schema-access.ts';
 export * from './schema-agent.ts';
+export * from './schema-knowledge.ts';
 export * from './schema-nodes.ts';
 
 /** One row per process start; a process whose lease has expired counts as dead. */

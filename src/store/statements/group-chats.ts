@@ -128,6 +128,11 @@ async function moveChat(sql: Sql, move: ChatMigration, listed: boolean): Promise
   await sql`
     update chat_setting c set chat = ${fresh} where chat = ${old}
       and not exists (select from chat_setting k where k.chat = ${fresh} and k.name = c.name)`;
+  // The sources last: where the new chat has some, both keep what they have.
+  for (const table of ['knowledge_passage', 'knowledge_document', 'knowledge_source'])
+    await sql`
+      update ${sql(table)} set scope = ${`chat/${fresh}`} where scope = ${`chat/${old}`}
+        and not exists (select from knowledge_source where scope = ${`chat/${fresh}`})`;
   await sql`update observed set chat_id = ${to} where channel = ${channel} and chat_id = ${from}`;
   return granted.length + addressed.length + scheduled.length > 0;
 }

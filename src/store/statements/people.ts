@@ -11,6 +11,7 @@ import { cleanJson } from '../../lib/json/json.ts';
 import { cleanText } from '../../lib/text.ts';
 import type { Database, Fragment, Sql } from '../database/database.ts';
 import { leave } from './surfaces.ts';
+import { removeSources } from './knowledge.ts';
 import { forgetSums } from './usage.ts';
 
 /** A file that exceeds its time by this much is due for the sweep but not yet forgotten, in days. */
@@ -90,6 +91,12 @@ function found(sql: Sql, person: Person): Fragment {
       where m.role = 'user' and m.session in (select key from shared))`;
 }
 
+/** The knowledge of their own sessions, by the CTE `own`, and of their private chat. */
+function theirChats(sql: Sql, { channel, privateChat }: Person): Fragment {
+  const chat = privateChat === undefined ? null : addressOf({ channel, chatId: privateChat });
+  return sql`select 'chat/' || key from own union select 'chat/' || ${chat}::text`;
+}
+
 async function find(sql: Sql, person: Person): Promise<PersonData> {
   const { channel, id } = person;
   const user = userOf(person);
@@ -104,6 +111,7 @@ async function find(sql: Sql, person: Person): Promise<PersonData> {
         + (select count(*)::int from pairing where channel = ${channel} and sender_id = ${id}) as grants,
       (select count(*)::int from kept_file where user_id = ${user}) as files,
       (select count(*)::int from stored_response where ${answered(sql, person)}) as responses,
+      (select count(*)::int from knowledge_document where scope in (${theirChats(sql, person)})) as documents,
       (select count(*)::int from usage where user_id = ${user}) as usage`;
   if (row === undefined) throw new Error('A statement without from returned no row.');
   return { ...row };
@@ -128,6 +136,11 @@ function rowsOf(sql: Sql, person: Person, kind: PersonRow['kind']): Fragment {
     case 'response':
       return sql`select id, input, body -> 'output' as output, used_at as "usedAt"
         from stored_response where ${answered(sql, person)} order by used_at, id`;
+    case 'knowledge':
+      return sql`with ${found(sql, person)}
+        select substr(d.scope, 6) as chat, d.name as document, p.position, p.content
+        from knowledge_passage p join knowledge_document d on d.id = p.document_id
+        where d.scope in (${theirChats(sql, person)}) order by d.scope, d.name, p.position`;
     case 'usage':
       return sql`select model, prompt_tokens as "promptTokens", completion_tokens as "completionTokens", at
         from usage where user_id = ${user} order by id`;
@@ -163,6 +176,7 @@ async function forget(
   await sql`delete from stored_response where ${answered(sql, person)}`;
   const chats = privateChat === undefined ? [] : [addressOf({ channel, chatId: privateChat })];
   for (const chat of [user, ...sessions, ...chats]) await sql`delete from chat_setting where chat = ${chat}`;
+  for (const chat of [...sessions, ...chats]) await removeSources(sql, sql`scope = ${`chat/${chat}`}`);
   await sql`
     delete from chat_setting
     where name = 'contact' and case when name = 'contact' then value::jsonb ->> 'userId' end = ${user}`;

@@ -10,6 +10,7 @@ import { lockLane } from '../lanes/stop.ts';
 import { deleteSubagents } from '../lanes/subagents.ts';
 import { closeCards } from './close-cards.ts';
 import { settleGone } from '../statements/budgets.ts';
+import { removeSources } from '../statements/knowledge.ts';
 import type { RetentionStore } from '../../protocol/operator/backup.ts';
 
 /** `Ledger.deleteSession`. */
@@ -34,7 +35,8 @@ function deleteIdleSession(database: Database, key: SessionKey, days: number): P
 function unusedFor(sql: Sql, days: number) {
   return sql`s.updated_at < now() - ${days}::float8 * interval '1 day' and not s.pinned
     and not exists (select from lane where lane.key = 'in:' || s.key and lane.tail <> lane.head)
-    and not exists (select from schedule where schedule.session = s.key and next_at is not null)`;
+    and not exists (select from schedule where schedule.session = s.key and next_at is not null)
+    and not exists (select from knowledge_source where scope = 'chat/' || s.key)`;
 }
 
 /**
@@ -70,9 +72,14 @@ async function deleteRows(sql: Sql, key: string, attempt: number): Promise<boole
     'observed',
     'approval_rule',
     'turn_effect',
+    'knowledge_citation',
   ]) {
     await sql`delete from ${sql(table)} where session = ${key}`;
   }
+  await removeSources(
+    sql,
+    sql`scope in (select 'chat/' || ${key}::text union select 'chat/' || key from address where session = ${key})`,
+  );
   await sql`delete from turn where session = ${key}`;
   await sql`delete from surface where session = ${key}`;
   await sql`delete from link where session = ${key}`;
@@ -110,6 +117,7 @@ export function createRetentionStore(database: Database): RetentionStore {
           messages as (delete from message m using old where m.session = old.session and m.turn_id = old.id),
           known as (delete from context where turn_id in (select id from old)),
           asked as (delete from approval where turn_id in (select id from old)),
+          cited as (delete from knowledge_citation where turn_id in (select id from old)),
           traced as (delete from turn_trace where turn_id in (select id from old)),
           ran as (
             delete from schedule_run where id in (

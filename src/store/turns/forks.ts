@@ -53,6 +53,7 @@ async function fork(sql: Sql, request: ForkRequest): Promise<Fork | undefined> {
     where folder = (select folder from session where key = ${source})`;
   await copyContext(sql, source, key, request.folder, span);
   await copyResets(sql, source, key);
+  await copyCitations(sql, source, key);
   const session = await readSession(sql, key);
   return session && { session, messages: session.messageCount, leftBehind: span.leftBehind };
 }
@@ -169,6 +170,14 @@ async function copyContext(
     from context c
     where c.session = ${source} and c.lane_seq between ${first} and ${last} and c.kind not in ('summary', 'reset')
     order by c.seq`;
+}
+
+/** What its answers cite, under the same numbers. */
+async function copyCitations(sql: Sql, source: string, key: string): Promise<void> {
+  await sql`
+    insert into knowledge_citation (session, number, turn_id, document_id, version, hash, title, place, content, created_at)
+    select ${key}, number, ${copiedId(sql, key, sql`c.turn_id`)}, document_id, version, hash, title, place, content, c.created_at
+    from knowledge_citation c join turn t on t.id = ${copiedId(sql, key, sql`c.turn_id`)} where c.session = ${source}`;
 }
 
 /** Where `/new` began a new conversation, as far as the fork's model does not read what was before; by the fork's numbers. */

@@ -239,6 +239,7 @@ export class TurnScenario {
       ownerChats: async () => [],
       isOwner: async (userId) => this.#options.owners?.includes(userId) ?? false,
       budgets,
+      knowledge: { has: () => false, cited: async () => [] },
       ...(this.#options.workspaceDir !== undefined && { workspaceDir: this.#options.workspaceDir }),
       provider,
       embed: () => Promise.reject(new Error('no text is turned into a vector here')),

@@ -67,6 +67,7 @@ export function watchedTools(
     findChat: async ({ to, session }) =>
       isAddress(to) ? { kind: 'found', address: to, session } : { kind: 'foreign' },
     chatSettings: { chatSetting: async () => undefined },
+    knowledge: { search: async () => [] },
     keepFile: async (_folder, path) => ({
       kind: 'file',
       name: path,

@@ -33,7 +33,7 @@ const ANSWERING = {
 /** A gateway without plans, and without sessions that anyone may act on. */
 export const EMPTY: Pick<
   GatewayApi,
-  'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'memories' | 'push' | 'replays'
+  'plans' | 'conversations' | 'surfaces' | 'signIns' | 'hooks' | 'knowledge' | 'memories' | 'push' | 'replays'
 > = {
   replays: {
     replay: async () => undefined,
@@ -46,6 +46,17 @@ export const EMPTY: Pick<
     browsers: async () => [],
     subscribe: async () => 'browser-1',
     unsubscribe: async () => false,
+  },
+  knowledge: {
+    list: async () => ({ sources: [], search: { isSet: false } }),
+    add: async () => Promise.reject(new Error('no document is added here')),
+    documents: async () => undefined,
+    passages: async () => undefined,
+    refresh: async () => false,
+    remove: async () => false,
+    citations: async () => [],
+    citation: async () => null,
+    citedIn: async () => [],
   },
   memories: { own: async () => [], deleteMemory: async () => false },
   hooks: { has: () => false, accept: async () => ({ kind: 'unsigned', reason: 'missing' }) },

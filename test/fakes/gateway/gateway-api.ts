@@ -62,6 +62,7 @@ export class FakeGateway implements GatewayApi {
   replays: GatewayApi['replays'] = EMPTY.replays;
   audio: GatewayApi['audio'] = speechBy({});
   memories: GatewayApi['memories'] = EMPTY.memories;
+  knowledge: GatewayApi['knowledge'] = EMPTY.knowledge;
   push: GatewayApi['push'] = EMPTY.push;
   pendingApprovals: ApprovalRecord[] = [];
   chatMoved: GatewayApi['chatMoved'] = async () => undefined;

@@ -1,4 +1,5 @@
 /** One session's conversation: its stored messages and its live turns, as the page shows them, from opening to `close`. */
+import { citationsOf } from './turn/citations.tsx';
 import { batch, type Signal, signal } from '@preact/signals';
 import type { AgentEvent } from '../../../../src/protocol/event.ts';
 import { api, type Approval, type Message, type Reset, type TurnWork } from '../api.ts';
@@ -80,6 +81,7 @@ export class Conversation {
     });
     this.host = {
       files: new ChatFiles(key),
+      citations: citationsOf(key),
       plans: this.#plans.host,
       act: async (one) => (one.do === 'trace' ? await this.#showTrace(one.turnId) : await act(one)),
     };

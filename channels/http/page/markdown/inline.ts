@@ -21,6 +21,8 @@ import { withTags } from './tags.ts';
 type Bracket = { start: number; node: number; isPicture: boolean };
 
 const ESCAPABLE = /[!-/:-@[-`{-~]/;
+/** A passage that the model cites; a link of that text is one. */
+const CITATION = /\[k(\d{1,6})\](?!\()/y;
 /** Marks at the end of a growing text, which the next token may continue: they are shown with it. */
 const HELD = /(?:\*{1,3}|_{1,3}|~{1,2}|`{1,3}|!?\[|(?<![^ ])!|\\)$/;
 
@@ -66,7 +68,7 @@ class InlineParser {
     else if (char === '`') this.#code();
     else if (char === '\n') this.#newline();
     else if (EMPHASIS.includes(char) || char === DELETION) this.#marks(char);
-    else if (char === '[' && this.#note()) return;
+    else if (char === '[' && (this.#note() || this.#citation())) return;
     else if (char === '[') this.#open(false);
     else if (char === '<' && this.#tag()) return;
     else if (char === '!' && this.#text[this.#at + 1] === '[') this.#open(true);
@@ -107,6 +109,15 @@ class InlineParser {
     if (note === undefined) return false;
     this.#push({ type: 'note', text: `[${note.number}]`, number: note.number });
     this.#at += note.length;
+    return true;
+  }
+
+  #citation() {
+    CITATION.lastIndex = this.#at;
+    const [text, number] = CITATION.exec(this.#text) ?? [];
+    if (text === undefined) return false;
+    this.#push({ type: 'citation', text, number: Number(number) });
+    this.#at += text.length;
     return true;
   }
 

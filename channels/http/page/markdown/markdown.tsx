@@ -21,6 +21,11 @@ export interface Pictures {
 
 export const PicturesInText = createContext<Pictures | undefined>(undefined);
 
+/** Draws the number of a passage that a text cites. */
+export type DrawCitation = (number: number, text: string) => JSX.Element;
+
+export const CitationsInText = createContext<DrawCitation | undefined>(undefined);
+
 /** How the text of a callout begins, which other networks show as it is. */
 const CALLOUT_HEADING = /^\*\*(\w+)\*\*(?:: |\n|$)/;
 
@@ -242,6 +247,8 @@ function drawNode(node: Inline): Drawn {
       return <br />;
     case 'formula':
       return <Formula source={node.source} written={node.text} isDisplayed={node.isDisplayed} />;
+    case 'citation':
+      return <CitationPlace number={node.number} text={node.text} />;
     case 'note':
       return <NoteCall number={node.number} text={node.text} />;
     case 'link':
@@ -286,6 +293,12 @@ function Link({ node }: { node: Extract<Inline, { type: 'link' }> }): JSX.Elemen
         : say('page.markdown.picture_named', { name, host })}
     </a>
   );
+}
+
+/** The number of a cited passage; what was written where nothing draws it. */
+function CitationPlace({ number, text }: { number: number; text: string }): JSX.Element {
+  const draw = useContext(CitationsInText);
+  return draw === undefined ? <>{text}</> : draw(number, text);
 }
 
 /** The place of a file of the session; its description where there is no such picture. */

@@ -4,13 +4,14 @@
  * A part of a text. `host` is where a link leads if its text looks like another address, `isPicture` says that it was
  * written as an image; a `label` is a link whose end has not come yet; a `tag` is one of HTML before its partner is
  * found. The `text` of a formula is what was written, its `source` what is between the delimiters; a `note` is the
- * number of a footnote.
+ * number of a footnote, a `citation` that of a passage (`[k3]`).
  */
 export type Inline =
   | { type: 'text'; text: string }
   | { type: 'code'; text: string }
   | { type: 'formula'; text: string; source: string; isDisplayed: boolean }
   | { type: 'note'; text: string; number: string }
+  | { type: 'citation'; text: string; number: number }
   | { type: 'break' }
   | { type: 'tag'; text: string }
   | { type: 'link'; href: string; host?: string | undefined; isPicture?: true; children: Inline[] }

@@ -10,6 +10,7 @@ import { type Config, ConfigAnswer, ConfigForm, isWithin } from './config-form.t
 import { type Setting, settingsIn } from './config-values.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { Environment } from './environment.tsx';
+import { Knowledge } from './knowledge.tsx';
 import { LogScreen } from './log.tsx';
 import { Memories } from './memories.tsx';
 import { Overview } from './overview.tsx';
@@ -125,6 +126,7 @@ const GROUPS: readonly (readonly [string, Readonly<Record<string, Screen>>])[] =
         View: Memories,
         parts: [[say('page.set.memory'), ['memory']]],
       },
+      knowledge: { title: say('page.set.knowledge'), View: Knowledge },
       storage: {
         title: say('page.set.storage'),
         parts: [

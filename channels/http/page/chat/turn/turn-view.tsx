@@ -1,8 +1,8 @@
 /** Draws a turn: its message, its plan, its answer, and what people do with these besides reading. */
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
-import { PicturesInText } from '../../markdown/markdown.tsx';
+import { useCallback, useMemo } from 'preact/hooks';
+import { CitationsInText, type DrawCitation, PicturesInText } from '../../markdown/markdown.tsx';
 import { PlanPanel, Todos } from '../../plan/plan-panel.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
@@ -10,6 +10,7 @@ import { Time } from '../../parts/time.tsx';
 import { say } from '../../texts.ts';
 import { FileList, usePictures } from '../files.tsx';
 import { Note, Parts } from './answer-view.tsx';
+import { CitationMark } from './citations.tsx';
 import { textOf } from './answer.ts';
 import { Question } from './question.tsx';
 import type { Turn, TurnHost } from './turn.ts';
@@ -68,15 +69,21 @@ function PlanOfTurn({ turn: { plan, planText, todos }, chat }: TurnProps): JSX.E
 function AnswerOfTurn({ turn: { answer, files: filesByMessage, plan }, chat }: TurnProps): JSX.Element {
   const files = useMemo(() => [...filesByMessage.values()].flat(), [filesByMessage]);
   const { pictures, others } = usePictures(chat.files, files);
+  const drawCitation = useCallback<DrawCitation>(
+    (number, text) => <CitationMark of={chat.citations} number={number} text={text} />,
+    [chat.citations],
+  );
   // The sentence names the buttons of a plan that waits; they are gone once it is decided.
   const isOver =
     plan !== undefined && plan.plan.state !== 'stored' && textOf(answer) === say('turn.plan_made');
   return (
     <>
       <div class="answer" aria-live="off">
-        <PicturesInText.Provider value={pictures}>
-          {!isOver && <Parts answer={answer} />}
-        </PicturesInText.Provider>
+        <CitationsInText.Provider value={drawCitation}>
+          <PicturesInText.Provider value={pictures}>
+            {!isOver && <Parts answer={answer} />}
+          </PicturesInText.Provider>
+        </CitationsInText.Provider>
       </div>
       {others.length > 0 && (
         <div class="sent-files">

@@ -1,4 +1,5 @@
 /** One turn of a conversation: what its messages and events say about it. Pure; `turn-view.tsx` draws it. */
+import type { SessionCitations } from './citations.tsx';
 import type { Todo } from '../../../../../src/protocol/store/notes.ts';
 import type { AgentEvent, TurnEndReason } from '../../../../../src/protocol/event.ts';
 import type { Plan } from '../../../../../src/protocol/agent/plan.ts';
@@ -77,6 +78,7 @@ export type TurnAct =
 /** What the turns of a chat work with. */
 export interface TurnHost {
   files: ChatFiles;
+  citations: SessionCitations;
   plans: PlanHost;
   /** False when it could not be done; a note has said why. */
   act: (act: TurnAct) => Promise<boolean>;

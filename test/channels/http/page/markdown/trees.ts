@@ -139,6 +139,7 @@ function fromInline(node: Inline): Tree {
       return simple === undefined ? ['code', node.source.replaceAll(/\s+/g, ' ').trim()] : ['text', simple];
     }
     case 'note':
+    case 'citation':
       return ['text', node.text];
     case 'break':
       return ['break'];

@@ -1,0 +1,135 @@
+/** What an answer cites, as `[k3]`: a button that opens the passage in its document. Numbers that do not exist stay text. */
+import { signal, type Signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Citation, OpenedCitation } from '../../../../../src/protocol/knowledge.ts';
+import { api } from '../../api.ts';
+import { messageOf } from '../../failures/in-place.ts';
+import { Dialog, showDialog } from '../../parts/dialog.tsx';
+import { say } from '../../texts.ts';
+
+/** The citations of a session, as far as they were read. */
+export interface SessionCitations {
+  byNumber: Signal<ReadonlyMap<number, Citation>>;
+  /** Reads them again when this number is unknown, once. Never rejects. */
+  look(number: number): void;
+  open(number: number): Promise<OpenedCitation>;
+}
+
+/** Makes them for a session; nothing is read before an answer cites. */
+export function citationsOf(key: string): SessionCitations {
+  const byNumber = signal<ReadonlyMap<number, Citation>>(new Map());
+  /** Numbers that were looked for. */
+  const numbers = new Set<number>();
+  let reading: Promise<void> | undefined;
+  const read = async (): Promise<void> => {
+    try {
+      const { citations } = await api.citations(key);
+      byNumber.value = new Map(citations.map((citation) => [citation.number, citation]));
+    } catch {
+      // The numbers stay text; those of a later answer are looked for again.
+    } finally {
+      reading = undefined;
+    }
+  };
+  return {
+    byNumber,
+    look(number) {
+      if (byNumber.value.has(number) || numbers.has(number)) return;
+      numbers.add(number);
+      reading ??= read();
+    },
+    open: (number) => api.citation(key, number),
+  };
+}
+
+/** The number of a citation in a text. */
+export function CitationMark(props: { of: SessionCitations; number: number; text: string }): JSX.Element {
+  const { of: citations, number, text } = props;
+  useEffect(() => citations.look(number), [citations, number]);
+  const citation = citations.byNumber.value.get(number);
+  if (citation === undefined) return <>{text}</>;
+  return (
+    <button
+      type="button"
+      class="citation"
+      title={titleOf(citation)}
+      aria-label={`${say('page.citation.open', { number })}: ${titleOf(citation)}`}
+      onClick={() => showCitation(citation, citations.open(number))}
+    >
+      {number}
+    </button>
+  );
+}
+
+function titleOf({ title, place: { page, headings = [], lines } }: Citation): string {
+  return [
+    title,
+    ...(page === undefined ? [] : [say('knowledge.page', { page })]),
+    ...(headings.length === 0 ? [] : [headings.join(' › ')]),
+    ...(lines === undefined ? [] : [say('knowledge.lines', { from: lines[0], to: lines[1] })]),
+  ].join(', ');
+}
+
+/** Opens the dialog; it is filled when the passage has arrived. */
+function showCitation(citation: Citation, opening: Promise<OpenedCitation>): void {
+  const opened = signal<OpenedCitation | { problem: string } | undefined>(undefined);
+  opening.then(
+    (value) => (opened.value = value),
+    (error: unknown) => (opened.value = { problem: messageOf(error) }),
+  );
+  showDialog((close) => (
+    <Dialog
+      class="trace widest"
+      title={`${say('page.citation.title', { number: citation.number })}: ${titleOf(citation)}`}
+      close={close}
+    >
+      <div class="citation-body" aria-live="polite" tabIndex={0}>
+        {opened.value === undefined ? (
+          <p class="quiet">{say('page.trace.reading')}</p>
+        ) : 'problem' in opened.value ? (
+          <p class="error-text">{opened.value.problem}</p>
+        ) : (
+          <Passage opened={opened.value} />
+        )}
+      </div>
+    </Dialog>
+  ));
+}
+
+/** The passage, marked, between those around it. */
+function Passage({
+  opened: { state, before, content, after, url },
+}: {
+  opened: OpenedCitation;
+}): JSX.Element {
+  return (
+    <>
+      {state !== 'same' && (
+        <p class="settings-note" role="status">
+          {say(state === 'changed' ? 'page.citation.changed' : 'page.citation.removed')}
+        </p>
+      )}
+      {url !== undefined && (
+        <p>
+          <a href={url} target="_blank" rel="noopener noreferrer nofollow">
+            {say('page.citation.whole')}
+          </a>
+        </p>
+      )}
+      {before.map((text, nth) => (
+        <p key={`before ${nth}`} class="passage" dir="auto">
+          {text}
+        </p>
+      ))}
+      <p class="passage" dir="auto">
+        <mark>{content}</mark>
+      </p>
+      {after.map((text, nth) => (
+        <p key={`after ${nth}`} class="passage" dir="auto">
+          {text}
+        </p>
+      ))}
+    </>
+  );
+}
