@@ -100,9 +100,10 @@ async function serve(method: string): Promise<unknown> {
   throw new GatewayError('unavailable', 'This is only a check.', { retryable: true });
 }
 
-function withStandins(
-  plugin: ConfiguredPlugin,
-): Pick<ConfiguredPlugin, 'manifest' | 'folder' | 'dataFolder' | 'settings'> & {
+function withStandins(plugin: ConfiguredPlugin): Pick<
+  ConfiguredPlugin,
+  'manifest' | 'folder' | 'dataFolder' | 'settings'
+> & {
   environment: Record<string, never>;
 } {
   const { manifest, folder, dataFolder, settings } = plugin;

@@ -49,6 +49,8 @@ export interface PluginPlace {
   settings: PluginSettings;
   /** Addresses of model servers that it may connect to, besides its rights. */
   servers?: readonly string[];
+  /** How it is shut in; for tests of machines that cannot do more. Default: as closely as this one can. */
+  confinement?: Confinement;
   /** The gateway's environment: it gets what its rights name. */
   environment: Readonly<Record<string, string | undefined>>;
 }
@@ -69,7 +71,7 @@ export interface RunningPlugin {
   clear: () => Promise<void>;
 }
 
-let confinement: Promise<Confinement> | undefined;
+let usual: Promise<Confinement> | undefined;
 
 /** How plug-ins are shut in on this machine; found out once. Never rejects. */
 export function pluginConfinement(): Promise<Confinement> {
@@ -79,8 +81,8 @@ export function pluginConfinement(): Promise<Confinement> {
     reads: [path.dirname(PROGRAM)],
     folder: '/',
   };
-  confinement ??= findConfinement(probe);
-  return confinement;
+  usual ??= findConfinement(probe);
+  return usual;
 }
 
 /** Starts it; the first frame must be the call `open`. Throws errors of the file system, and `GatewayError('bad_plugin')`. */
@@ -165,7 +167,7 @@ function environmentOf({ manifest, environment }: PluginPlace): NodeJS.ProcessEn
 }
 
 async function commandOf(
-  { manifest, folder, dataFolder }: PluginPlace,
+  { manifest, folder, dataFolder, confinement }: PluginPlace,
   { files, sockets, listens }: { files: string; sockets: string; listens: readonly number[] },
 ): Promise<string[]> {
   const { files: asked = {}, runtime = [], memory = DEFAULT_MEMORY_MB } = manifest.rights ?? {};
@@ -185,7 +187,7 @@ async function commandOf(
       writes: [...writes, files, ...(listens.length > 0 ? [sockets] : [])],
       folder,
     },
-    await pluginConfinement(),
+    confinement ?? (await pluginConfinement()),
   );
   if (process.platform !== 'linux' || !existsSync(PRLIMIT)) return command;
   return [PRLIMIT, `--data=${(memory + RUNTIME_MB) * MIB}`, '--core=0', '--', ...command];
