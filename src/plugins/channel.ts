@@ -1,6 +1,6 @@
 /** The channel of a plug-in: every call goes to its process, everything that comes back is checked. */
 import { randomUUID } from 'node:crypto';
-import { copyFile, rm } from 'node:fs/promises';
+import { copyFile, type FileHandle, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { z } from 'zod';
 import { backoffMs } from '../lib/async/backoff.ts';
@@ -151,7 +151,7 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
         withCopy(process, file, (copy) => sent('sendFile', [copy], { limitMs: FILE_MS })),
     }),
     download: (media, signal) =>
-      downloaded(process, (file) => call('download', [media, file], { signal, limitMs: FILE_MS })),
+      downloaded(process, signal, (file) => call('download', [media, file], { signal, limitMs: FILE_MS })),
     async isAdmin(place, senderId) {
       return (await unlessMissing(call('isAdmin', [placeOf(place), senderId]))) === true;
     },
@@ -257,6 +257,7 @@ async function withCopy<T>(
 /** The plug-in writes a file, which is read once and then gone. */
 async function downloaded(
   process: PluginProcess,
+  signal: AbortSignal,
   fetch: (file: string) => Promise<unknown>,
 ): Promise<AsyncIterable<Uint8Array>> {
   const file = await placeFor(process);
@@ -273,10 +274,18 @@ async function downloaded(
         `A file of a plug-in may have ${MAX_PLUGIN_FILE_BYTES / 1024 / 1024} MiB.`,
       );
     }
-    return handle.createReadStream({ autoClose: true });
+    return chunksOf(handle, signal);
   } finally {
     // What is open can still be read.
     await rm(file, { force: true });
+  }
+}
+
+async function* chunksOf(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  await using _ = handle;
+  for await (const chunk of handle.createReadStream({ autoClose: false })) {
+    if (signal.aborted) throw channelUnavailable('The file is no longer read.', signal.reason);
+    yield chunk;
   }
 }
 

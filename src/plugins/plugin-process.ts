@@ -168,9 +168,10 @@ export class PluginProcess {
     this.#startedAt = this.#timing.monotonicNow();
     let running: RunningPlugin;
     try {
-      running = await spawnPlugin(this.#parts, openProxy, (target) =>
-        log.warn({ target }, 'plugin_host_refused'),
-      );
+      running = await spawnPlugin(this.#parts, openProxy, {
+        onRefused: (target) => log.warn({ target }, 'plugin_host_refused'),
+        onFailed: (id, code) => this.#write({ type: 'note', method: 'connection_failed', args: [id, code] }),
+      });
     } catch (error) {
       this.#ended(toGatewayError(error).message);
       throw this.#down();

@@ -37,6 +37,7 @@ export type OpenProxy = (options: {
   socket: string;
   hosts: readonly AllowedHost[];
   onRefused: (target: string) => void;
+  onFailed: (id: number, code: string) => void;
 }) => Promise<{ close(): Promise<void> }>;
 
 /** An installed plug-in, and with which settings it runs. */
@@ -89,7 +90,7 @@ export function pluginConfinement(): Promise<Confinement> {
 export async function spawnPlugin(
   place: PluginPlace,
   openProxy: OpenProxy,
-  onRefused: (target: string) => void,
+  told: Pick<Parameters<OpenProxy>[0], 'onRefused' | 'onFailed'>,
 ): Promise<RunningPlugin> {
   const { manifest, settings } = place;
   const hosts = [...allowedHosts(manifest, settings), ...(place.servers ?? []).map(hostOfServer)];
@@ -97,7 +98,7 @@ export async function spawnPlugin(
   const files = path.join(run, 'files');
   const sockets = path.join(run, 'net');
   for (const folder of [files, sockets]) await mkdir(folder, { mode: 0o700 });
-  const proxy = await openProxy({ socket: path.join(sockets, 'egress.sock'), hosts, onRefused });
+  const proxy = await openProxy({ socket: path.join(sockets, 'egress.sock'), hosts, ...told });
   const listens = allowedPorts(manifest, settings);
   const argv = await commandOf(place, { files, sockets, listens });
   const [file = '', ...args] = argv;

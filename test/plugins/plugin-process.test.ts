@@ -32,6 +32,16 @@ async function startServer(): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
+/** A port of loopback on which nothing listens. */
+async function freePort(): Promise<number> {
+  const probe = net.createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+}
+
 const FETCH = `async ({ url }) => {
   try { return await (await fetch(url)).text(); } catch (error) { return error.cause?.message ?? error.message; }
 }`;
@@ -58,6 +68,20 @@ describe('a plug-in', () => {
       /network: 127\.0\.0\.1:\d+ is not among the rights of this plug-in/,
     );
     expect(await run(toy, { url: 'https://example.org/' })).toMatch(/network: example\.org:443 is not among/);
+  });
+
+  it('learns why a host cannot be reached', async () => {
+    const port = await freePort();
+    const settings = [{ name: 'TOY_URL', description: 'url' }];
+    const rights = { network: ['{TOY_URL}'] };
+    const toy = await withTool(
+      FETCH,
+      { settings, rights },
+      { settings: { TOY_URL: `http://127.0.0.1:${port}` } },
+    );
+    expect(await run(toy, { url: `http://127.0.0.1:${port}/` })).toBe(
+      `connect ECONNREFUSED 127.0.0.1:${port}`,
+    );
   });
 
   it.each(['unshare', 'open'] as const)(
@@ -131,11 +155,15 @@ describe('a plug-in', () => {
   });
 
   it('shows no secret in its log, which loses lines rather than growing without end', async () => {
-    const toy = await withTool(`async () => {
+    const toy = await withTool(
+      `async () => {
       for (let line = 0; line < 5000; line += 1) host.log('warn', 'token', { token: host.settings.TOY_SECRET, line });
       console.error('printed ' + host.settings.TOY_SECRET);
       return 'done';
-    }`);
+    }`,
+      {},
+      { timing: { monotonicNow: () => 0 } },
+    );
     expect(await run(toy)).toBe('done');
     await vi.waitFor(
       () => expect(toy.log.filter((line) => line.includes('plugin_log')).length).toBe(LINES_AT_ONCE),
@@ -279,12 +307,7 @@ it('ends its process and everything of its start when it is closed', async () =>
 });
 
 it('passes connections to a port of its rights on', async () => {
-  const probe = net.createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
-  probe.close();
-  await once(probe, 'close');
+  const port = await freePort();
   const toy = await withTool(
     `async () => { const http = await import('node:http'); await new Promise((done) => http.createServer((_, res) => res.end('inside')).listen(${port}, done)); return 'listening'; }`,
     { rights: { listen: [port] } },

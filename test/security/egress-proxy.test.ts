@@ -18,10 +18,17 @@ async function start(hosts: (port: number) => ProxiedHost[]) {
   const folder = await mkdtemp(path.join(tmpdir(), 'parley-proxy-'));
   const socket = path.join(folder, 'egress.sock');
   const refused: string[] = [];
+  const failed: [number, string][] = [];
+  let newest: net.Socket | undefined;
   const proxy = await openEgressProxy({
     socket,
     hosts: hosts(port),
     onRefused: (target) => void refused.push(target),
+    // As the program does that is told.
+    onFailed(id, code) {
+      failed.push([id, code]);
+      newest?.destroy();
+    },
   });
   onTestFinished(async () => {
     await proxy.close();
@@ -30,6 +37,7 @@ async function start(hosts: (port: number) => ProxiedHost[]) {
   });
   const send = async (text: string): Promise<string> => {
     const client = net.connect(socket);
+    newest = client;
     let answer = '';
     client.setEncoding('utf8').on('data', (data: string) => (answer += data));
     client.on('error', () => undefined);
@@ -37,22 +45,24 @@ async function start(hosts: (port: number) => ProxiedHost[]) {
     await once(client, 'close');
     return answer;
   };
-  return { port, refused, send, socket };
+  return { port, refused, failed, send, socket };
 }
 
 it('carries what follows the first line, also when it comes with it', async () => {
   const { port, send, refused } = await start((port) => [{ host: 'localhost', port, isPrivate: true }]);
-  expect(await send(`localhost ${port}\nhello\nthere`)).toBe('hello\nthere');
-  expect(await send(`LOCALHOST ${port}\n`)).toBe('');
+  expect(await send(`localhost ${port} 1\nhello\nthere`)).toBe('hello\nthere');
+  expect(await send(`LOCALHOST ${port} 2\n`)).toBe('');
   expect(refused).toEqual([]);
 });
 
 it('refuses other hosts, other ports, and what is no first line, and says which', async () => {
-  const { port, send, refused } = await start((port) => [{ host: 'localhost', port, isPrivate: true }]);
+  const { port, send, refused, failed } = await start((port) => [
+    { host: 'localhost', port, isPrivate: true },
+  ]);
   for (const line of [
-    `127.0.0.1 ${port}`,
-    `localhost ${port + 1}`,
-    `evil.localhost ${port}`,
+    `127.0.0.1 ${port} 1`,
+    `localhost ${port + 1} 2`,
+    `evil.localhost ${port} 3`,
     'GET / HTTP/1.1',
   ])
     expect(await send(`${line}\nx`)).toBe('');
@@ -62,6 +72,7 @@ it('refuses other hosts, other ports, and what is no first line, and says which'
     `evil.localhost:${port}`,
     'something that is no host',
   ]);
+  expect(failed).toEqual([1, 2, 3].map((id) => [id, 'EACCES']));
   expect(await send('x'.repeat(600))).toBe('');
 });
 
@@ -70,15 +81,16 @@ it('lets names below a wildcard lead to public addresses only', async () => {
     { host: '*.localhost', port, isPrivate: false },
     { host: '127.0.0.1', port, isPrivate: false },
   ]);
-  expect(await send(`a.localhost ${port}\nx`)).toBe('');
-  expect(await send(`127.0.0.1 ${port}\nx`)).toBe('');
+  expect(await send(`a.localhost ${port} 1\nx`)).toBe('');
+  expect(await send(`127.0.0.1 ${port} 2\nx`)).toBe('');
   expect(refused).toEqual([`a.localhost:${port}`, `127.0.0.1:${port}`]);
 });
 
-it('ends a connection whose host is away', async () => {
-  const { send, refused } = await start(() => [{ host: '127.0.0.1', port: 1, isPrivate: true }]);
-  expect(await send('127.0.0.1 1\nx')).toBe('');
+it('says why a connection failed that was allowed', async () => {
+  const { send, refused, failed } = await start(() => [{ host: '127.0.0.1', port: 1, isPrivate: true }]);
+  expect(await send('127.0.0.1 1 7\nx')).toBe('');
   expect(refused).toEqual([]);
+  expect(failed).toEqual([[7, 'ECONNREFUSED']]);
 });
 
 it(`holds at most ${MAX_PROXIED} connections`, async () => {
@@ -88,7 +100,7 @@ it(`holds at most ${MAX_PROXIED} connections`, async () => {
   const closed: number[] = [];
   for (const [at, client] of clients.entries()) {
     client.on('error', () => undefined).on('close', () => closed.push(at));
-    client.write(`localhost ${port}\nx`);
+    client.write(`localhost ${port} 1\nx`);
   }
   await vi.waitFor(() => expect(closed).toHaveLength(1), WAIT);
 });
