@@ -7,7 +7,8 @@ import { parseMarkdown } from '../lib/markdown/markdown.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { ConfiguredPlugin } from './configured.ts';
-import { PluginError, PluginProcess, PLUGIN_TIMING } from './plugin-process.ts';
+import { PluginError } from './plugin-frames.ts';
+import { PluginProcess, PLUGIN_TIMING } from './plugin-process.ts';
 import { createRender, lengthIn } from './render.ts';
 import type { OpenProxy } from './spawn-plugin.ts';
 

@@ -7,18 +7,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import {
-  type Confinement,
-  type ConfinedProgram,
-  confinedCommand,
-  findConfinement,
-} from '../lib/confinement.ts';
+import { type Confinement, confinedCommand } from '../lib/confinement.ts';
 import type { PluginManifest } from '../protocol/plugin.ts';
+import { pluginConfinement, PROGRAM } from './confinement.ts';
 import { DEFAULT_MEMORY_MB } from './manifest.ts';
 import type { Opening } from './process/methods.ts';
 import { type AllowedHost, allowedHosts, allowedPorts, hostOfServer, type PluginSettings } from './rights.ts';
 
-const PROGRAM = fileURLToPath(new URL('process/plugin-process.ts', import.meta.url));
 const ROOT = path.resolve(fileURLToPath(new URL('../..', import.meta.url)));
 const PRLIMIT = '/usr/bin/prlimit';
 /** What Node.js itself reserves, in MiB: the limit of the system counts it, too. */
@@ -70,20 +65,6 @@ export interface RunningPlugin {
   kill: () => void;
   /** Removes what the start has made; after its end. */
   clear: () => Promise<void>;
-}
-
-let usual: Promise<Confinement> | undefined;
-
-/** How plug-ins are shut in on this machine; found out once. Never rejects. */
-export function pluginConfinement(): Promise<Confinement> {
-  const probe: ConfinedProgram = {
-    program: ['--input-type=module', '--eval', ''],
-    flags: [],
-    reads: [path.dirname(PROGRAM)],
-    folder: '/',
-  };
-  usual ??= findConfinement(probe);
-  return usual;
 }
 
 /** Starts it; the first frame must be the call `open`. Throws errors of the file system, and `GatewayError('bad_plugin')`. */
