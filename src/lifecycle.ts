@@ -84,6 +84,7 @@ export interface Components {
   agent: Closable & { escalate(signal: AbortSignal): Promise<void> };
   backups: Closable & { start(): void };
   mcp: Closable & { start(): void };
+  plugins: Closable;
   memory: Closable & { refresh(): void };
   knowledge: Closable & { start(): void };
   speech: Closable;
@@ -223,5 +224,6 @@ async function closeAll(all: Components): Promise<void> {
   await all.languageFiles.close();
   await all.events.stop();
   await all.provider.close();
+  await all.plugins.close();
   await all.store.close();
 }

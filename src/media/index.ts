@@ -24,7 +24,7 @@ export { createSpeech } from './speech.ts';
 export { picturePath } from './stored-files.ts';
 export { createTranscriber } from './transcriber.ts';
 export { fileTypeOf } from './reader/file-type.ts';
-export { findConfinement } from './reader/reader.ts';
+export { findReaderConfinement } from './reader/reader.ts';
 export {
   configureSpeech,
   fileLimitsOf,

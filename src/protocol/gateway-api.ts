@@ -1,5 +1,7 @@
 /** The gateway's API for channels. Methods on sessions return undefined for what their caller may not see. */
 import type { KnowledgeApi } from './knowledge.ts';
+import type { Channel } from './channel.ts';
+import type { PluginStatus } from './operator/nodes.ts';
 import type { BudgetReport } from './agent/budgets.ts';
 import type { Say, TextRef } from './texts/say.ts';
 import type { HookApi } from './operator/webhooks.ts';
@@ -107,6 +109,8 @@ export interface GatewayApi {
   hooks: HookApi;
   /** The webhook of a channel's platform; undefined for one that receives in a different way. */
   webhook(channel: string): PlatformWebhook | undefined;
+  /** Answers the platform of a channel that checks its requests itself; undefined for any other. */
+  answerRequest(channel: string): Channel['answerRequest'];
   /** Where a channel's platform posts interactions; undefined for one that does not. */
   interactions(channel: string): PlatformInteractions | undefined;
   /** Called by a channel when its platform reports a new id of a chat. */
@@ -314,6 +318,8 @@ export interface HealthReport {
   >;
   /** MCP servers by name, without their errors, which may name addresses; not part of readiness. */
   mcp: Record<string, { state: McpState; tools: number }>;
+  /** Plug-ins by name, without their errors; not part of readiness. */
+  plugins: Record<string, { state: PluginStatus['state']; version: string }>;
   /** `degraded` while a file of a profile is invalid and its last valid content stays in use. */
   profiles: { state: 'up' | 'degraded'; detail?: string };
   /** `degraded` while `config.json` is invalid and its last valid content stays in use. */

@@ -1,5 +1,5 @@
 /** What the channel contract needs from a channel's test: the channel with a fake platform, and control of the fake. */
-import type { Channel } from '../../src/protocol/channel.ts';
+import type { Channel, ChannelManifest } from '../../src/protocol/channel.ts';
 import type { InboundMessage } from '../../src/protocol/message.ts';
 import type { DeletedMessages } from '../../src/protocol/store/group-chats.ts';
 import type { Receipt, Receive } from '../../src/protocol/receive.ts';
@@ -24,6 +24,8 @@ export interface ChannelHarness {
   says(chat: ContractChat, text: string): void;
   /** The chat's user types this into the platform's client, which may treat it as a command or keep it. Does not wait. */
   types(chat: ContractChat, text: string): void;
+  /** How its manifest writes commands; for a channel that is not in the list. */
+  writeCommand?: ChannelManifest['writeCommand'];
   /** Texts visible in the chat now, oldest first, markup applied. */
   screen(chatId: string): string[];
   /** The files visible in the chat now, oldest first. Present where the channel sends files. */

@@ -51,6 +51,7 @@ export function intakeOptions(store: TestStore, change: Partial<IntakeOptions> =
     status: partial<StatusReports>({
       profileErrors: () => [],
       mcp: () => [],
+      plugins: () => [],
       settings: () => ({ errors: [], needsRestart: [] }),
       webhooks: async () => [],
       channelNotices: () => [],
