@@ -5,7 +5,6 @@ import path from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
 import pino from 'pino';
 import { checkConfig, type Config, type Environment, secretsOf, zoneOf } from '../config.ts';
-import { redactor } from '../ops/log.ts';
 import { confinementSentence, kindsWith, openPluginHosts, verifyInstalled } from '../plugin-setup.ts';
 import { type ConfiguredPlugin, pluginConfinement, type PluginHosts } from '../plugins/index.ts';
 import { lineOf } from '../settings/index.ts';
