@@ -1,7 +1,7 @@
 /** The gateway as a process: configuration, start, signals, and a clean end. */
 import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import { writeFirstConfig } from './commands/first-config.ts';
+import { writeFirstConfig } from './commands/init/first-config.ts';
 import { openProcessLog } from './commands/process-log.ts';
 import { beginHandOver, handOver, reportTrial } from './commands/upgrade/trial.ts';
 import { processNotes, releaseStartMemory, type StartNotes } from './ops/start.ts';

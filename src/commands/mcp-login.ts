@@ -5,7 +5,7 @@ import { createLogins, loginsFolder } from '../mcp/index.ts';
 import { login, LOGIN_MS } from '../mcp/oauth/login.ts';
 import { createServiceFetch } from '../security/index.ts';
 import { writeWhole } from '../settings/index.ts';
-import { openDialog } from './dialog.ts';
+import { openDialog } from './init/dialog.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 
 /** Reads the arguments. Throws `GatewayError('usage')`; the command throws `GatewayError`. */

@@ -24,7 +24,7 @@ import { openEgressProxy } from '../security/index.ts';
 import { writeWhole } from '../settings/index.ts';
 import * as skills from '../skills/index.ts';
 import { readArguments } from './arguments.ts';
-import { type Dialog, openDialog } from './dialog.ts';
+import { type Dialog, openDialog } from './init/dialog.ts';
 
 const USAGE = `Expected: plugin [list] | add SOURCE [--yes] | check NAME|FOLDER | update [NAME] [--yes] | pin NAME [--off] | remove NAME [--data]. See: ${PARLEY} plugin --help`;
 

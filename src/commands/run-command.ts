@@ -92,8 +92,8 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
     else printOwn(text);
   },
   async init(args) {
-    const { initCommand, readInitFlags } = await import('./init.ts');
-    const { openDialog } = await import('./dialog.ts');
+    const { initCommand, readInitFlags } = await import('./init/init.ts');
+    const { openDialog } = await import('./init/dialog.ts');
     const flags = readInitFlags(args);
     const isFirst = !existsSync(configFile(process.env));
     const isAsked = flags['yes'] !== true && process.stdin.isTTY && process.stdout.isTTY;
@@ -151,8 +151,8 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
     print(await skillCommand(args, process.env));
   },
   async service(args) {
-    const { serviceCommand } = await import('./service.ts');
-    const { thisMachine } = await import('./service-machine.ts');
+    const { serviceCommand } = await import('./service/service.ts');
+    const { thisMachine } = await import('./service/service-machine.ts');
     const { text, ok } = serviceCommand(args, process.env, thisMachine());
     print(text);
     if (!ok) process.exitCode = 1;

@@ -13,7 +13,7 @@ import {
   Skills,
 } from '../skills/index.ts';
 import { readArguments } from './arguments.ts';
-import { type Dialog, openDialog } from './dialog.ts';
+import { type Dialog, openDialog } from './init/dialog.ts';
 
 const USAGE = `Expected: skill [list] | add SOURCE [NAME...] [--all] [--trust] | show NAME | trust NAME | update [NAME] [--yes] | remove NAME. See: ${PARLEY} skill --help`;
 

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { firstConfig, writeFirstConfig } from '../../src/commands/first-config.ts';
+import { firstConfig, writeFirstConfig } from '../../src/commands/init/first-config.ts';
 import { checkConfig } from '../../src/config.ts';
 import { editedText } from '../../src/settings/index.ts';
 import { silentLog } from '../database.ts';

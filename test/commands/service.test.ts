@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Machine } from '../../src/commands/service-machine.ts';
-import { launchAgent, systemUnit, userUnit } from '../../src/commands/service-files.ts';
-import { serviceCommand } from '../../src/commands/service.ts';
+import type { Machine } from '../../src/commands/service/service-machine.ts';
+import { launchAgent, systemUnit, userUnit } from '../../src/commands/service/service-files.ts';
+import { serviceCommand } from '../../src/commands/service/service.ts';
 import { parley } from '../child.ts';
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;

@@ -12,7 +12,7 @@ import {
   RESPONSE_FIELDS,
 } from '../../channels/http/model-apis/fields.ts';
 import { channels } from '../../channels/index.ts';
-import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service-files.ts';
+import { ENV_NODE, launchAgent, STATE_HOME, systemUnit } from '../../src/commands/service/service-files.ts';
 import { environmentSchemaFor, fileSchemaFor } from '../../src/config-schema.ts';
 import { profileSchema } from '../../src/protocol/agent/profile.ts';
 import { createTools } from '../../src/tools/index.ts';

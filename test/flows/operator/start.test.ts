@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, type TestContext } from 'vitest';
-import { firstConfig } from '../../../src/commands/first-config.ts';
+import { firstConfig } from '../../../src/commands/init/first-config.ts';
 import { createStartNotes } from '../../../src/ops/start.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { startGateway } from '../../../src/gateway.ts';

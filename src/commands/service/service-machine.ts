@@ -27,7 +27,7 @@ export function thisMachine(): Machine {
     uid: process.getuid?.() ?? -1,
     userHome: homedir(),
     root: '',
-    folder: fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, ''),
+    folder: fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, ''),
     node: process.execPath,
     hasSystemd: existsSync('/run/systemd/system'),
     run(program, ...args) {

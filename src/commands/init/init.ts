@@ -1,21 +1,21 @@
 /** `parley init`: sets up a gateway by questions or flags, and writes `config.json` and `.env` in the home; rerun to edit. */
-import { channels as manifests } from '../../channels/index.ts';
-import { checkConfig, type Config, configFile, type Environment, zoneOf } from '../config.ts';
-import { isId } from '../protocol/access.ts';
-import type { ChannelManifest } from '../protocol/channel.ts';
-import { ConfigError, GatewayError } from '../protocol/errors.ts';
-import { isTimeZone } from '../lib/clock.ts';
-import { findingLines } from '../ops/doctor/report.ts';
-import { openModelServers } from '../providers/index.ts';
-import { pullModel } from '../providers/ollama/models.ts';
-import { changeWhole, editedText, lineOf, textOfFile, withVariables } from '../settings/index.ts';
-import { makeHome } from '../store/index.ts';
+import { channels as manifests } from '../../../channels/index.ts';
+import { checkConfig, type Config, configFile, type Environment, zoneOf } from '../../config.ts';
+import { isId } from '../../protocol/access.ts';
+import type { ChannelManifest } from '../../protocol/channel.ts';
+import { ConfigError, GatewayError } from '../../protocol/errors.ts';
+import { isTimeZone } from '../../lib/clock.ts';
+import { findingLines } from '../../ops/doctor/report.ts';
+import { openModelServers } from '../../providers/index.ts';
+import { pullModel } from '../../providers/ollama/models.ts';
+import { changeWhole, editedText, lineOf, textOfFile, withVariables } from '../../settings/index.ts';
+import { makeHome } from '../../store/index.ts';
 import type { Dialog } from './dialog.ts';
 import { firstConfig } from './first-config.ts';
-import { homeEnvFile } from './environment.ts';
-import { readArguments } from './arguments.ts';
-import { refuseUnknownOptions } from './command-list.ts';
-import { PARLEY } from '../protocol/texts/parley.ts';
+import { homeEnvFile } from '../environment.ts';
+import { readArguments } from '../arguments.ts';
+import { refuseUnknownOptions } from '../command-list.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 
 /** Longest wait for a model server or a platform, in milliseconds. */
 const ASK_MS = 10_000;

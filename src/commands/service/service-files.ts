@@ -1,6 +1,6 @@
 /** The files with which systemd and launchd run a gateway: those in docs/service, and those that `parley service` writes. */
-import packageFile from '../../package.json' with { type: 'json' };
-import { GatewayError } from '../protocol/errors.ts';
+import packageFile from '../../../package.json' with { type: 'json' };
+import { GatewayError } from '../../protocol/errors.ts';
 
 /** Where a gateway is run, and how. All paths are absolute. */
 export interface ServicePlace {

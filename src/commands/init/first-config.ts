@@ -1,14 +1,14 @@
 /** The first `config.json`: every setting with its default, as comments, so that a reader finds what there is to change. */
 import { linkSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { channels } from '../../channels/index.ts';
-import { fileSchemaFor } from '../config-schema.ts';
-import type { ChannelManifest } from '../protocol/channel.ts';
-import { errorCode, toGatewayError } from '../protocol/errors.ts';
-import type { Log } from '../protocol/log.ts';
-import { PARLEY } from '../protocol/texts/parley.ts';
-import { newId } from '../lib/ids.ts';
-import { writeWhole } from '../settings/index.ts';
+import { channels } from '../../../channels/index.ts';
+import { fileSchemaFor } from '../../config-schema.ts';
+import type { ChannelManifest } from '../../protocol/channel.ts';
+import { errorCode, toGatewayError } from '../../protocol/errors.ts';
+import type { Log } from '../../protocol/log.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
+import { newId } from '../../lib/ids.ts';
+import { writeWhole } from '../../settings/index.ts';
 
 /** Longest line of a section that is written as one. */
 const MAX_LINE = 96;

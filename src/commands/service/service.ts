@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { checkConfig, configFile, type Environment } from '../config.ts';
-import { GatewayError, toGatewayError } from '../protocol/errors.ts';
-import { PARLEY } from '../protocol/texts/parley.ts';
+import { checkConfig, configFile, type Environment } from '../../config.ts';
+import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
 import type { Machine } from './service-machine.ts';
 import { launchAgent, STATE_HOME, systemUnit, userUnit } from './service-files.ts';
 
