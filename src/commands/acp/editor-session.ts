@@ -10,7 +10,7 @@ import type {
 import { z } from 'zod';
 import { type Clock, pauseOn } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
-import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
 import { type AgentEvent, TURN_END_REASONS } from '../../protocol/event.ts';
 import type { Plan } from '../../protocol/isomorphic/plan-types.ts';
 import type { GatewayClient } from './gateway-client.ts';
@@ -25,8 +25,8 @@ import {
   withStep,
 } from './updates.ts';
 
-/** Messages of a session that an editor is shown when it opens it, newest last. */
-export const HISTORY = 200;
+/** Messages of a session that an editor is shown when it opens it: the most that the API gives at once. */
+const HISTORY = 200;
 /** Pause before an event stream that has ended is opened again, in milliseconds. */
 const REOPEN_MS = 500;
 
@@ -180,7 +180,7 @@ export class EditorSession {
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (!toGatewayError(error).retryable && error instanceof GatewayError) {
+        if (!toGatewayError(error).retryable) {
           this.#endAll();
           throw error;
         }

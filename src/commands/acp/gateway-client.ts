@@ -88,14 +88,21 @@ export class GatewayClient {
       signal,
     });
     let id: string | undefined;
-    for await (const { bytes } of linesOf(answer.body ?? new ReadableStream(), MAX_LINE_BYTES)) {
-      const line = bytes?.toString('utf8') ?? '';
-      if (line === '') id = undefined;
-      else if (line.startsWith('id: ')) id = line.slice('id: '.length);
-      else if (line.startsWith('data: ')) {
-        const event = readEvent(line.slice('data: '.length));
-        if (event !== undefined) yield { id, event };
+    try {
+      for await (const { bytes } of linesOf(answer.body ?? new ReadableStream(), MAX_LINE_BYTES)) {
+        const line = bytes?.toString('utf8') ?? '';
+        if (line === '') id = undefined;
+        else if (line.startsWith('id: ')) id = line.slice('id: '.length);
+        else if (line.startsWith('data: ')) {
+          const event = readEvent(line.slice('data: '.length));
+          if (event !== undefined) yield { id, event };
+        }
       }
+    } catch (cause) {
+      throw new GatewayError('unavailable', 'The connection to the gateway has ended.', {
+        cause,
+        retryable: true,
+      });
     }
     return undefined;
   }
