@@ -164,7 +164,7 @@ export class EditorSession {
   #follow(lastEventId: string | undefined): void {
     if (this.#following) return;
     this.#following = true;
-    void this.#followAll(lastEventId).catch((error: unknown) => this.#report(error));
+    void this.#followAll(lastEventId).catch(async (error: unknown) => await this.#report(error));
   }
 
   async #followAll(from: string | undefined): Promise<void> {
@@ -261,7 +261,7 @@ export class EditorSession {
     if (this.#asked.has(approval.id) || approval.question !== null) return;
     const taken = new AbortController();
     this.#asked.set(approval.id, taken);
-    void this.#decide(approval, taken.signal).catch((error: unknown) => this.#report(error));
+    void this.#decide(approval, taken.signal).catch(async (error: unknown) => await this.#report(error));
   }
 
   async #decide(
@@ -299,10 +299,14 @@ export class EditorSession {
     await this.#deps.editor.notify('session/update', { sessionId: this.key, update });
   }
 
-  /** What cannot be shown where it belongs is shown as the agent's own words. */
-  #report(error: unknown): void {
+  /** Shows what went wrong as the agent's own words. Never rejects. */
+  async #report(error: unknown): Promise<void> {
     const { message } = toGatewayError(error);
     this.#deps.report(message);
-    void this.#show(chunk('agent_message_chunk', message, newId())).catch(() => undefined);
+    try {
+      await this.#show(chunk('agent_message_chunk', message, newId()));
+    } catch {
+      // The editor has gone; whoever reads the standard error has the message.
+    }
   }
 }

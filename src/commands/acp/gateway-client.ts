@@ -107,7 +107,10 @@ export class GatewayClient {
     return undefined;
   }
 
-  async #send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
+  async #send(
+    path: string,
+    init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> },
+  ): Promise<Response> {
     const { url, token } = this.#address;
     const headers = { authorization: `Bearer ${token}`, ...init.headers };
     let answer: Response;
