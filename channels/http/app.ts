@@ -1,5 +1,6 @@
 /** The routes of the API together, and the checks that every request passes first. */
 import { Hono } from 'hono';
+import { a2aRoutes } from './a2a/routes.ts';
 import { allowCrossOrigin, type AllowList, checkHeaders } from './allow-list.ts';
 import type { Authenticator } from './authenticator.ts';
 import { readBody } from './body.ts';
@@ -76,6 +77,7 @@ export const API: readonly Route[] = [
   ...configFileRoutes,
   ...maintenanceRoutes,
   ...mcpRoutes,
+  ...a2aRoutes,
 ];
 
 /** Parts of the app. `allowed` is called per request, because the port is known only once the server listens. */
@@ -107,7 +109,7 @@ export function createApp(parts: AppParts): Hono<HttpEnv> {
     checkHeaders(incoming, parts.allowed());
     const preflight = allowCrossOrigin(c);
     if (preflight !== undefined) return preflight;
-    if (/^\/(v1|api|mcp)(\/|$)/.test(c.req.path) && !(await isReady())) throw notReady();
+    if (/^\/(v1|api|mcp|a2a)(\/|$)/.test(c.req.path) && !(await isReady())) throw notReady();
     authorizeByCookie(incoming);
     await next();
     return undefined;

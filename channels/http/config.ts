@@ -26,6 +26,26 @@ export const settings = z.strictObject({
     .describe(
       'addresses or networks of proxies in front of the gateway, such as `["10.0.0.2"]`; only these are trusted with `X-Forwarded-For`, for limits per address, and with the header of `proxySignIn`',
     ),
+  a2a: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(false)
+        .describe('[other agents](agents.md#other-agents) may use the bot; its card is then public'),
+      name: z.string().min(1).max(200).default('Parley').describe('name on the card'),
+      description: z
+        .string()
+        .min(1)
+        .max(2_000)
+        .default('A chat bot that answers messages and carries out tasks.')
+        .describe('what the card says of the bot'),
+      url: z
+        .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+        .transform((url) => url.replace(/\/+$/, ''))
+        .optional()
+        .describe('address on the card, without `/a2a`; unset = the one of the request'),
+    })
+    .prefault({}),
   /** Admins have no such limits, and a reserve of what all share. */
   limits: z
     .strictObject({

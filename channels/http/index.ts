@@ -128,6 +128,7 @@ function prepare(config: HttpConfig, deps: HttpDeps, clock: Clock): (receive: Re
       wrongTokens,
       sockets: new OpenSockets(config.limits),
       strangers: new Strangers(),
+      a2a: config.a2a,
       addressOf: (incoming) => addresses.of(incoming),
       isFromProxy: ({ socket }) => addresses.ofSocket(socket) === undefined,
     };

@@ -9,6 +9,7 @@ import type { Log } from '../../src/protocol/log.ts';
 import type { Receive } from '../../src/protocol/receive.ts';
 import type { PageLanguages } from '../../src/protocol/texts/languages.ts';
 import type { WrongTokens } from './authenticator.ts';
+import type { HttpConfig } from './config.ts';
 import type { LargeBodies } from './limits/bodies.ts';
 import type { OpenSockets } from './limits/open-sockets.ts';
 import type { Strangers } from './limits/strangers.ts';
@@ -37,6 +38,8 @@ export interface HandlerDeps extends HttpDeps {
   wrongTokens: WrongTokens;
   sockets: OpenSockets;
   strangers: Strangers;
+  /** How the bot presents itself to other agents. */
+  a2a: HttpConfig['a2a'];
   /** The client's address, as limits count it. */
   addressOf: (incoming: IncomingMessage) => string;
   /** True for a request on a connection of a trusted proxy. */

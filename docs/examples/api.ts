@@ -3590,6 +3590,26 @@ export interface Api {
   'GET /mcp': {
     answer: string;
   };
+  'GET /.well-known/agent-card.json': {
+    answer: {
+      name: string;
+      [k: string]: unknown;
+    };
+  };
+  'POST /a2a': {
+    body: {
+      jsonrpc: '2.0';
+      id: string | number;
+      method: string;
+      params?: {
+        [k: string]: unknown;
+      };
+      [k: string]: unknown;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
 }
 export interface ListedSession {
   key: string;

@@ -3,7 +3,7 @@
  * reason.
  */
 import { existsSync, mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -64,6 +64,7 @@ const EXPECTED: [command: RegExp, output: RegExp][] = [
   [/^curl -X POST .*\/v1\/schedules/s, /"task":"Tell me the news"/],
   [/^curl .*\/v1\/schedules/s, /"schedules":\[/],
   [/^curl http:\/\/\S+\/mcp /s, /"name":"ask_person"/],
+  [/^curl http:\/\/\S+\/a2a /s, /"state":"TASK_STATE_COMPLETED"/],
   [/^curl .*\/readyz/s, /"ready":true/],
   [/^npm run test:campaign -- --help$/, /kills/],
   [/^sha256sum /, /^node_modules\/node-[^ ]+: OK$/m],
@@ -142,6 +143,10 @@ const EXCUSED: [command: RegExp, reason: string][] = [
     'test/install/package.test.ts starts what is in the package',
   ],
   [/^npm ci$/, 'the gate (.ci/run) installs from the same lock file'],
+  [
+    /^npm install --no-save --save-prod --omit=dev @opentelemetry/,
+    'installs from the registry; test/ops/telemetry/packages.test.ts compares it with the lock file',
+  ],
   [/^npm ci && npm start$/, 'the gate (.ci/run) installs and starts in a fresh home'],
   [
     /^(npm ci && )?npm test$|^npm (start|run format|run rows|run test:nightly)$/,
@@ -207,6 +212,9 @@ describe('a command on a page', () => {
   let gateway: Gateway;
   beforeAll(async () => {
     home = await makeEmbeddedHome();
+    // What a page shows is switched on as it says.
+    const file = { channels: { http: { a2a: { enabled: true } } } };
+    await writeFile(path.join(home, 'config.json'), JSON.stringify(file), { mode: 0o600 });
     model = await startFakeOllama({ fallback: { text: ANSWER } });
     telegram = await FakeTelegram.start();
     const environment = {

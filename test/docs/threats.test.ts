@@ -4,7 +4,7 @@ import { readText } from './pages.ts';
 
 const ROW = /^\| (\d+) \| ([^|]+) \| (\w+) \| ([^|]+) \| `([^`]+)`: `+(.+?)`+ \|/gm;
 /** How many there are: one that is added needs a row. */
-const THREATS = 64;
+const THREATS = 65;
 
 const rows = [...readText('docs/threats.md').matchAll(ROW)].map(
   ([, number = '', threat = '', verdict = '', , file = '', title = '']) => ({

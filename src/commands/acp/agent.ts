@@ -1,5 +1,12 @@
 /** The gateway as an agent of an editor (Agent Client Protocol, version 1). */
-import { agent, type AgentApp, PROTOCOL_VERSION, RequestError } from '@agentclientprotocol/sdk';
+import {
+  agent,
+  type AgentApp,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  PROTOCOL_VERSION,
+  RequestError,
+} from '@agentclientprotocol/sdk';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
@@ -57,26 +64,30 @@ export function createAgent(
       await answered(open(params.sessionId, client).load());
       return {};
     })
-    .onRequest('session/list', async ({ params }) => {
-      const query = new URLSearchParams({ limit: String(LISTED) });
-      if (typeof params.cursor === 'string') query.set('before', params.cursor);
-      const page = await answered(gateway.call(`/v1/sessions?${query.toString()}`, listed));
-      const last = page.sessions.at(-1);
-      return {
-        sessions: page.sessions.flatMap(({ key, title, updatedAt }) =>
-          // Chats of the networks are written to there. Sessions belong to no folder, so that of the question will do.
-          key.startsWith('http:')
-            ? [{ sessionId: key, cwd: params.cwd ?? process.cwd(), title, updatedAt }]
-            : [],
-        ),
-        nextCursor: page.sessions.length === LISTED && last !== undefined ? last.updatedAt : null,
-      };
-    })
+    .onRequest('session/list', async ({ params }) => await answered(listSessions(gateway, params)))
     .onRequest('session/prompt', async ({ params }) => {
       const stopReason = await answered(find(params.sessionId).prompt(params.prompt));
       return { stopReason };
     })
     .onNotification('session/cancel', async ({ params }) => await find(params.sessionId).cancel());
+}
+
+/** A page of the sessions that an editor may write to, newest first. Throws `GatewayError`. */
+async function listSessions(
+  gateway: GatewayClient,
+  { cursor, cwd }: ListSessionsRequest,
+): Promise<ListSessionsResponse> {
+  const query = new URLSearchParams({ limit: String(LISTED) });
+  if (typeof cursor === 'string') query.set('before', cursor);
+  const page = await gateway.call(`/v1/sessions?${query.toString()}`, listed);
+  const last = page.sessions.at(-1);
+  return {
+    sessions: page.sessions.flatMap(({ key, title, updatedAt }) =>
+      // Chats of the networks are written to there. Sessions belong to no folder, so that of the question will do.
+      key.startsWith('http:') ? [{ sessionId: key, cwd: cwd ?? process.cwd(), title, updatedAt }] : [],
+    ),
+    nextCursor: page.sessions.length === LISTED && last !== undefined ? last.updatedAt : null,
+  };
 }
 
 /** Errors of the gateway as those of the protocol, with the text that says what to do. */

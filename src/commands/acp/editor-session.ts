@@ -10,7 +10,7 @@ import type {
 import { z } from 'zod';
 import { type Clock, pauseOn } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
-import { GatewayError, toGatewayError } from '../../protocol/errors.ts';
+import { toGatewayError } from '../../protocol/errors.ts';
 import { type AgentEvent, TURN_END_REASONS } from '../../protocol/event.ts';
 import type { Plan } from '../../protocol/isomorphic/plan-types.ts';
 import type { GatewayClient } from './gateway-client.ts';
@@ -25,8 +25,8 @@ import {
   withStep,
 } from './updates.ts';
 
-/** Messages of a session that an editor is shown when it opens it, newest last. */
-export const HISTORY = 200;
+/** Messages of a session that an editor is shown when it opens it: the most that the API gives at once. */
+const HISTORY = 200;
 /** Pause before an event stream that has ended is opened again, in milliseconds. */
 const REOPEN_MS = 500;
 
@@ -164,7 +164,7 @@ export class EditorSession {
   #follow(lastEventId: string | undefined): void {
     if (this.#following) return;
     this.#following = true;
-    void this.#followAll(lastEventId).catch((error: unknown) => this.#report(error));
+    void this.#followAll(lastEventId).catch(async (error: unknown) => await this.#report(error));
   }
 
   async #followAll(from: string | undefined): Promise<void> {
@@ -180,7 +180,7 @@ export class EditorSession {
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (!toGatewayError(error).retryable && error instanceof GatewayError) {
+        if (!toGatewayError(error).retryable) {
           this.#endAll();
           throw error;
         }
@@ -261,7 +261,7 @@ export class EditorSession {
     if (this.#asked.has(approval.id) || approval.question !== null) return;
     const taken = new AbortController();
     this.#asked.set(approval.id, taken);
-    void this.#decide(approval, taken.signal).catch((error: unknown) => this.#report(error));
+    void this.#decide(approval, taken.signal).catch(async (error: unknown) => await this.#report(error));
   }
 
   async #decide(
@@ -299,10 +299,14 @@ export class EditorSession {
     await this.#deps.editor.notify('session/update', { sessionId: this.key, update });
   }
 
-  /** What cannot be shown where it belongs is shown as the agent's own words. */
-  #report(error: unknown): void {
+  /** Shows what went wrong as the agent's own words. Never rejects. */
+  async #report(error: unknown): Promise<void> {
     const { message } = toGatewayError(error);
     this.#deps.report(message);
-    void this.#show(chunk('agent_message_chunk', message, newId())).catch(() => undefined);
+    try {
+      await this.#show(chunk('agent_message_chunk', message, newId()));
+    } catch {
+      // The editor has gone; whoever reads the standard error has the message.
+    }
   }
 }

@@ -88,19 +88,29 @@ export class GatewayClient {
       signal,
     });
     let id: string | undefined;
-    for await (const { bytes } of linesOf(answer.body ?? new ReadableStream(), MAX_LINE_BYTES)) {
-      const line = bytes?.toString('utf8') ?? '';
-      if (line === '') id = undefined;
-      else if (line.startsWith('id: ')) id = line.slice('id: '.length);
-      else if (line.startsWith('data: ')) {
-        const event = readEvent(line.slice('data: '.length));
-        if (event !== undefined) yield { id, event };
+    try {
+      for await (const { bytes } of linesOf(answer.body ?? new ReadableStream(), MAX_LINE_BYTES)) {
+        const line = bytes?.toString('utf8') ?? '';
+        if (line === '') id = undefined;
+        else if (line.startsWith('id: ')) id = line.slice('id: '.length);
+        else if (line.startsWith('data: ')) {
+          const event = readEvent(line.slice('data: '.length));
+          if (event !== undefined) yield { id, event };
+        }
       }
+    } catch (cause) {
+      throw new GatewayError('unavailable', 'The connection to the gateway has ended.', {
+        cause,
+        retryable: true,
+      });
     }
     return undefined;
   }
 
-  async #send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
+  async #send(
+    path: string,
+    init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> },
+  ): Promise<Response> {
     const { url, token } = this.#address;
     const headers = { authorization: `Bearer ${token}`, ...init.headers };
     let answer: Response;

@@ -1,5 +1,5 @@
 /** What an editor shows of an answer, whatever happens to it while it grows. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { AnswerText, stopReasonOf, textOfPrompt, updateOf } from '../../../src/commands/acp/updates.ts';
@@ -54,13 +54,13 @@ it('ends with exactly the stored text, in whatever pieces it came', () => {
     fc.constantFrom('1', '2').map(reset),
     piece.map(snapshot),
   );
-  const property = fc.property(fc.array(step), fc.array(piece, { minLength: 1 }), (events, final) => {
+  const exact = fc.property(fc.array(step), fc.array(piece, { minLength: 1 }), (events, final) => {
     const answer = new AnswerText('t');
     const text = final.join('');
     const updates = [...events.map((event) => answer.add(event)), answer.finish(text)];
     expect(shown(updates).at(-1)).toBe(text);
   });
-  fc.assert(property);
+  fc.assert(exact);
 });
 
 it('has a reason for every end of a turn', () => {

@@ -19,10 +19,7 @@ describeGateway('an editor', SETTINGS, (fixture) => {
   it('shows the answer and the thinking while they grow', async () => {
     const { begin, prompt, text } = await editor();
     const session = await begin();
-    fixture().ollama.answer(
-      { text: STORY, failure: HALF },
-      { when: 'a story please' },
-    );
+    fixture().ollama.answer({ text: STORY, failure: HALF }, { when: 'a story please' });
     const reason = prompt(session, 'a story please');
     await fixture().releaseOnce('a story please', () => text(session).includes('word29'));
     expect(text(session)).not.toContain('word59');

@@ -17,19 +17,21 @@ import { ROOT } from '../../architecture/imports.ts';
 
 type Decide = (asked: RequestPermissionRequest) => Promise<RequestPermissionResponse>;
 
+type TextKind = 'agent_message_chunk' | 'agent_thought_chunk' | 'user_message_chunk';
+
 export interface Editor {
   agent: ClientContext;
   /** What it was shown of a session. */
-  updates(session: string): SessionUpdate[];
+  updates: (session: string) => SessionUpdate[];
   /** The text of these updates of a session; of an answer, of its last message. */
-  text(session: string, kind?: 'agent_message_chunk' | 'agent_thought_chunk' | 'user_message_chunk'): string;
+  text: (session: string, kind?: TextKind) => string;
   /** What it was asked to permit. */
   asked: RequestPermissionRequest[];
-  begin(): Promise<string>;
-  load(session: string): Promise<void>;
-  prompt(session: string, text: string): Promise<StopReason>;
+  begin: () => Promise<string>;
+  load: (session: string) => Promise<void>;
+  prompt: (session: string, text: string) => Promise<StopReason>;
   /** Ends the bridge at once. */
-  kill(): Promise<void>;
+  kill: () => Promise<void>;
 }
 
 export const select = (optionId: string): RequestPermissionResponse => ({
