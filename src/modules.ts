@@ -148,7 +148,14 @@ export class Modules extends Foundations {
     this.store.keptFiles.keep(file),
   );
   readonly journal = tools.createFileJournal(this.files, this.store.undo, this.log);
-  readonly undoing = intake.createUndoing({ ...this.store, ...this, pictureOf: media.picturePath });
+  readonly undoing = intake.createUndoing({
+    undo: this.store.undo,
+    files: this.files,
+    journal: this.journal,
+    keptFiles: this.store.keptFiles,
+    pictureOf: media.picturePath,
+    log: this.log,
+  });
   readonly followMigration = intake.createFollowChatMigration(this, this.channelAccess);
   readonly dropSurface = intake.createDropSurface(this.store.surfaces, this, this.networks.labelOf, this.log);
   readonly delivery = delivery.createDelivery({
