@@ -3,7 +3,7 @@ import { mkdtemp, mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { knowledgeCommand } from '../../../src/commands/knowledge.ts';
+import { knowledgeCommand } from '../../../src/commands/knowledge/knowledge.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { FAKE_MODELS, type FakeModel } from '../../fakes/ollama/models.ts';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
