@@ -121,7 +121,7 @@ function byWords(sql: Sql, scopes: readonly KnowledgeScope[], query: string, lim
       from query),
     chosen as materialized (
       select whole, start, ln(1 + 1 / (share + ${1 / SAMPLED_PASSAGES}::float8)) as weight from frequency
-      where share <= greatest(${FREQUENT_SHARE}::float8, (select min(share) from frequency))),
+      where share <= greatest(${FREQUENT_SHARE}::float8, (select min(share) from frequency where share > 0))),
     match as materialized (
       select id, words from knowledge_passage
       where scope in ${sql(scopes)} and words @@ (select string_agg(start::text, ' | ')::tsquery from chosen)),
