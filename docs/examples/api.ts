@@ -2560,7 +2560,7 @@ export interface Api {
        */
       profile?: string;
       /**
-       * for this chat alone, such as `telegram:42`
+       * for this chat alone, such as `http:work`
        */
       chat?: string;
     };
