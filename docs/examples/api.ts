@@ -2519,6 +2519,213 @@ export interface Api {
       [k: string]: unknown;
     };
   };
+  'GET /v1/knowledge': {
+    answer: {
+      sources: {
+        id: string;
+        /**
+         * `profile/<name>` or `chat/<address>`
+         */
+        scope: string;
+        kind: 'folder' | 'file' | 'url' | 'upload';
+        location: string;
+        state: 'waiting' | 'reading' | 'ready' | 'failed';
+        problem?: string;
+        /**
+         * limits that left something out
+         */
+        notice?: string;
+        total?: number;
+        documents: number;
+        failed: number;
+        passages: number;
+        /**
+         * passages that are found by meaning, too
+         */
+        vectors: number;
+        createdAt: string;
+        checkedAt?: string;
+      }[];
+      search: {
+        model?: string;
+        isSet: boolean;
+      };
+    };
+  };
+  'POST /v1/knowledge': {
+    body: {
+      url: string;
+      /**
+       * for all chats of this profile
+       */
+      profile?: string;
+      /**
+       * for this chat alone, such as `http:work`
+       */
+      chat?: string;
+    };
+    answer: {
+      id: string;
+      /**
+       * `profile/<name>` or `chat/<address>`
+       */
+      scope: string;
+      kind: 'folder' | 'file' | 'url' | 'upload';
+      location: string;
+      state: 'waiting' | 'reading' | 'ready' | 'failed';
+      problem?: string;
+      /**
+       * limits that left something out
+       */
+      notice?: string;
+      total?: number;
+      documents: number;
+      failed: number;
+      passages: number;
+      /**
+       * passages that are found by meaning, too
+       */
+      vectors: number;
+      createdAt: string;
+      checkedAt?: string;
+    };
+  };
+  'GET /v1/knowledge/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      source: {
+        id: string;
+        /**
+         * `profile/<name>` or `chat/<address>`
+         */
+        scope: string;
+        kind: 'folder' | 'file' | 'url' | 'upload';
+        location: string;
+        state: 'waiting' | 'reading' | 'ready' | 'failed';
+        problem?: string;
+        /**
+         * limits that left something out
+         */
+        notice?: string;
+        total?: number;
+        documents: number;
+        failed: number;
+        passages: number;
+        /**
+         * passages that are found by meaning, too
+         */
+        vectors: number;
+        createdAt: string;
+        checkedAt?: string;
+      };
+      documents: {
+        id: string;
+        name: string;
+        title: string;
+        /**
+         * SHA-256 of its bytes
+         */
+        version: string;
+        bytes: number;
+        passages: number;
+        problem?: string;
+        notice?: string;
+        updatedAt: string;
+      }[];
+    };
+  };
+  'DELETE /v1/knowledge/{id}': {
+    path: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/knowledge/{id}/passages': {
+    path: {
+      id: string;
+    };
+    answer: {
+      passages: {
+        position: number;
+        hash: string;
+        place: {
+          page?: number;
+          headings?: string[];
+          /**
+           * @minItems 2
+           * @maxItems 2
+           */
+          lines?: never[];
+        };
+        context: string;
+        content: string;
+      }[];
+    };
+  };
+  'POST /v1/knowledge/{id}/refresh': {
+    path: {
+      id: string;
+    };
+    answer: {
+      [k: string]: unknown;
+    };
+  };
+  'GET /v1/sessions/{key}/citations': {
+    path: {
+      key: string;
+    };
+    answer: {
+      citations: {
+        /**
+         * 3 for `[k3]`
+         */
+        number: number;
+        documentId: string;
+        title: string;
+        place: {
+          page?: number;
+          headings?: string[];
+          /**
+           * @minItems 2
+           * @maxItems 2
+           */
+          lines?: never[];
+        };
+      }[];
+    };
+  };
+  'GET /v1/sessions/{key}/citations/{number}': {
+    path: {
+      key: string;
+      number: string;
+    };
+    answer: {
+      /**
+       * 3 for `[k3]`
+       */
+      number: number;
+      documentId: string;
+      title: string;
+      place: {
+        page?: number;
+        headings?: string[];
+        /**
+         * @minItems 2
+         * @maxItems 2
+         */
+        lines?: never[];
+      };
+      content: string;
+      state: 'same' | 'changed' | 'removed';
+      before: string[];
+      after: string[];
+      url?: string;
+    };
+  };
   'GET /v1/choices': {
     query?: {
       profile?: string;

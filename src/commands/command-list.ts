@@ -162,7 +162,7 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     does: 'give it a folder, a file or an address; running it again goes on after an interruption',
     options: [
       ['--profile NAME', 'for all chats of a profile (default: default)'],
-      ['--chat ADDRESS', 'for one chat, such as telegram:42 or http:work'],
+      ['--chat ADDRESS', 'for one chat, such as http:work'],
     ],
   },
   { usage: 'knowledge show ID', does: 'list the documents of one, with what is wrong with them' },

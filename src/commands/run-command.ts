@@ -224,14 +224,8 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     return scheduleCommand(rest);
   },
   async knowledge(rest) {
-    const { knowledgeCommand } = await import('./knowledge.ts');
-    const run = knowledgeCommand(rest);
-    return (store, config) =>
-      run(store, config, {
-        progress: (line) => void process.stderr.write(`${line}\n`),
-        signal: endedBySignals().signal,
-        log: commandLog(config),
-      });
+    const { knowledgeCommand, onTerminal } = await import('./knowledge/knowledge.ts');
+    return onTerminal(knowledgeCommand(rest), commandLog, endedBySignals);
   },
   async import(rest) {
     const { importCommand } = await import('./import/import.ts');

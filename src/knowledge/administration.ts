@@ -2,7 +2,9 @@
 import type { Caller } from '../protocol/access.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import {
+  type CitationApi,
   citedNumbers,
+  type CitationStore,
   type KnowledgeApi,
   type KnowledgeOffer,
   type KnowledgeSearch,
@@ -12,23 +14,22 @@ import {
 } from '../protocol/knowledge.ts';
 import type { SessionKey } from '../protocol/message.ts';
 import { cleanText, inMegabytes, oneLine } from '../lib/text.ts';
-import type { Knowledge } from './knowledge.ts';
 
 /** Longest name of an upload, in UTF-16 units. */
 const MAX_NAME_CHARS = 200;
 
-/** Makes the functions; `changed` is called after each change. */
+/** Makes the functions; `onChange` is called after each change. */
 export function createAdministration(
   store: KnowledgeStore,
   search: () => KnowledgeSearch,
-  { changed }: { changed(): Promise<void> },
-): Omit<KnowledgeApi, 'citations' | 'citation' | 'citedIn'> {
+  onChange: () => Promise<void>,
+): Omit<KnowledgeApi, keyof CitationApi> {
   const find = async (id: string) => (await store.sources()).find((source) => source.id === id);
   return {
     list: async () => ({ sources: await store.sources(), search: search() }),
     async add(offer) {
       const id = await store.addSource(sourceOf(offer));
-      await changed();
+      await onChange();
       const source = await find(id);
       if (source === undefined) throw new GatewayError('not_found', 'The source was removed at this moment.');
       return source;
@@ -40,12 +41,12 @@ export function createAdministration(
     passages: (documentId) => store.passages(documentId),
     async refresh(id) {
       const isThere = (await store.refreshSources(id)) > 0;
-      if (isThere) await changed();
+      if (isThere) await onChange();
       return isThere;
     },
     async remove(id) {
       const isThere = await store.removeSource(id);
-      if (isThere) await changed();
+      if (isThere) await onChange();
       return isThere;
     },
   };
@@ -53,7 +54,10 @@ export function createAdministration(
 
 /** The API of clients; `mayRead` says whether the caller may see a session. */
 export function createKnowledgeApi(
-  { administration, citations }: Pick<Knowledge, 'administration' | 'citations'>,
+  {
+    administration,
+    citations,
+  }: { administration: Omit<KnowledgeApi, keyof CitationApi>; citations: CitationStore },
   mayRead: (caller: Caller, key: SessionKey) => Promise<boolean>,
 ): KnowledgeApi {
   return {

@@ -104,9 +104,8 @@ function* piecesOf(text: string, kind: DocumentKind): Generator<Piece> {
   let isCode = false;
   const headings = (): string[] => path.map((heading) => heading.text);
   const flush = function* (to: number): Generator<Piece> {
-    const joined = paragraph.join('\n');
-    if (joined.trim() !== '')
-      yield* sized(joined, { page, headings: headings(), from, to, isHeading: false });
+    const block = paragraph.join('\n');
+    if (block.trim() !== '') yield* sized(block, { page, headings: headings(), from, to, isHeading: false });
     paragraph = [];
     from = to + 1;
   };

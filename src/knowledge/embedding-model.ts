@@ -17,24 +17,24 @@ export interface EmbeddingModelDeps {
   passages: Pick<PassageStore, 'vectorModel'>;
   /** `memory.embeddingModel` of config.json. */
   setting(): string | undefined;
-  monotonicNow(): number;
+  monotonicNow: () => number;
   log: Log;
 }
 
 export interface EmbeddingModel {
   /** As last found; never waits. */
-  current(): KnowledgeSearch;
+  current: () => KnowledgeSearch;
   /** Looks for one, unless one was found lately. Never throws. */
   look(): Promise<KnowledgeSearch>;
 }
 
-/** Makes the search; it asks no server before `look`. */
+/** Makes the search; it asks no server previous `look`. */
 export function createEmbeddingModel(deps: EmbeddingModelDeps): EmbeddingModel {
-  let found: string | undefined;
+  let available: string | undefined;
   let lookedAt = -Infinity;
   const current = (): KnowledgeSearch => {
     const set = deps.setting();
-    return set === undefined ? { model: found, isSet: false } : { model: set, isSet: true };
+    return set === undefined ? { model: available, isSet: false } : { model: set, isSet: true };
   };
   return {
     current,
@@ -42,8 +42,8 @@ export function createEmbeddingModel(deps: EmbeddingModelDeps): EmbeddingModel {
       if (deps.setting() === undefined && deps.monotonicNow() - lookedAt >= TRUSTED_MS) {
         lookedAt = deps.monotonicNow();
         const model = await find(deps);
-        if (model !== found) deps.log.info({ model }, 'knowledge_embedding_model');
-        found = model;
+        if (model !== available) deps.log.info({ model }, 'knowledge_embedding_model');
+        available = model;
       }
       return current();
     },
@@ -57,8 +57,8 @@ export function createEmbeddingModel(deps: EmbeddingModelDeps): EmbeddingModel {
 async function find({ provider, passages, log }: EmbeddingModelDeps): Promise<string | undefined> {
   const signal = AbortSignal.timeout(SEARCH_MS);
   try {
-    const [names, before] = await Promise.all([provider.models(signal), passages.vectorModel()]);
-    const rank = (name: string): number => (name === before ? 0 : LIKELY_NAME.test(name) ? 1 : 2);
+    const [names, previous] = await Promise.all([provider.models(signal), passages.vectorModel()]);
+    const rank = (name: string): number => (name === previous ? 0 : LIKELY_NAME.test(name) ? 1 : 2);
     for (const name of names.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_LOOKED_AT)) {
       const { embeds } = await provider.capabilities(name, signal);
       if (embeds === true) return name;

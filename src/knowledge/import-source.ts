@@ -46,19 +46,19 @@ export async function importNext(
   const { store, instance, holder } = deps;
   const source = await store.claimSource(holder, instance, LEASE_MS, ids);
   if (source === undefined) return false;
-  const lost = new AbortController();
+  const loss = new AbortController();
   const timer = setInterval(() => {
     store.holdSource(source.id, holder, LEASE_MS).then(
-      (isHeld) => isHeld || lost.abort(),
+      (isHeld) => isHeld || loss.abort(),
       (error: unknown) => deps.log.warn({ err: error, source: source.id }, 'knowledge_lease_not_extended'),
     );
   }, HOLD_MS);
   try {
-    await importSource(deps, source, AbortSignal.any([signal, lost.signal]));
+    await importSource(deps, source, AbortSignal.any([signal, loss.signal]));
   } catch (error) {
     // Others may go on at once. Without an error: it was removed, or another process has it.
     if (signal.aborted) await store.holdSource(source.id, holder, 0);
-    if (!lost.signal.aborted) throw error;
+    if (!loss.signal.aborted) throw error;
   } finally {
     clearInterval(timer);
   }
@@ -100,11 +100,11 @@ async function importEntries(
   let problem: string | undefined;
   for (const [index, entry] of entries.entries()) {
     signal.throwIfAborted();
-    const before = marks.get(entry.name);
-    const document = await loadAndRead(deps, source.id, entry, before, signal);
+    const previous = marks.get(entry.name);
+    const document = await loadAndRead(deps, source.id, entry, previous, signal);
     // An address that does not answer now is tried again soon, and keeps what it said.
     if (source.kind === 'url') problem = document?.problem;
-    const keeps = problem !== undefined && before?.failed === false;
+    const keeps = problem !== undefined && previous?.failed === false;
     if (document !== undefined && !keeps && !(await store.saveDocument(source.id, document)))
       return {
         full: storedText(
@@ -121,17 +121,17 @@ async function loadAndRead(
   { store, readers, documentMs = DOCUMENT_MS }: ImportDeps,
   sourceId: string,
   { name, load }: SourceEntry,
-  before: { mark?: string; version: string } | undefined,
+  previous: { mark?: string; version: string } | undefined,
   signal: AbortSignal,
 ): Promise<ReadDocument | undefined> {
   const limit = AbortSignal.timeout(documentMs);
   const both = AbortSignal.any([signal, limit]);
   let mark: string | undefined;
   try {
-    const loaded = await load(both, before?.mark);
+    const loaded = await load(both, previous?.mark);
     mark = loaded?.mark;
     if (loaded === undefined) return undefined;
-    if (versionOf(loaded.bytes) !== before?.version) return await readDocument(readers, loaded, both);
+    if (versionOf(loaded.bytes) !== previous?.version) return await readDocument(readers, loaded, both);
     await store.markDocument(sourceId, name, mark);
     return undefined;
   } catch (error) {

@@ -2,10 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { MeterCall } from '../protocol/agent/budgets.ts';
 import type { LLMProvider } from '../protocol/agent/provider.ts';
-import { pageSource } from '../protocol/agent/risk.ts';
-import { GatewayError, toGatewayError } from '../protocol/errors.ts';
+import { toGatewayError } from '../protocol/errors.ts';
 import {
-  citedNumbers,
+  type CitationApi,
   type CitationStore,
   EMBEDDING_CALLS_PER_MINUTE,
   type KnowledgeApi,
@@ -13,11 +12,9 @@ import {
   type KnowledgeSearch,
   type KnowledgeStore,
   type PassageStore,
-  scopesOf,
   type TurnKnowledge,
 } from '../protocol/knowledge.ts';
 import type { Log } from '../protocol/log.ts';
-import { chatOf } from '../protocol/message.ts';
 import { pause } from '../lib/async/sleep.ts';
 import type { Backfill, BackfillDeps, QuestionDeps, VectorOf } from '../memory/index.ts';
 import { createAdministration } from './administration.ts';
@@ -25,6 +22,7 @@ import { createEmbeddingModel } from './embedding-model.ts';
 import { importNext } from './import-source.ts';
 import type { DocumentReaders } from './read-document.ts';
 import { createSearch } from './search.ts';
+import { createTurnKnowledge } from './turn-knowledge.ts';
 
 /** How often the database is asked whether something is due, in milliseconds: commands add sources while this runs. */
 const POLL_MS = 5_000;
@@ -45,7 +43,7 @@ export interface KnowledgeDeps {
   vectors: { createBackfill(deps: BackfillDeps): Backfill; createQuestions(deps: QuestionDeps): VectorOf };
   /** Counts citations of answers: those that exist, and those that were made up. */
   countCitations(counts: { real: number; invented: number }): void;
-  monotonicNow(): number;
+  monotonicNow: () => number;
   /** How often it looks for work, in milliseconds. */
   pollMs?: number;
   log: Log;
@@ -54,7 +52,7 @@ export interface KnowledgeDeps {
 export interface Knowledge {
   turns: TurnKnowledge;
   /** Without what depends on who may read a session. */
-  administration: Omit<KnowledgeApi, 'citations' | 'citation' | 'citedIn'>;
+  administration: Omit<KnowledgeApi, keyof CitationApi>;
   citations: CitationStore;
   /** Which ways of searching are on; undefined without any source. */
   searches(): KnowledgeSearch | undefined;
@@ -67,89 +65,42 @@ export interface Knowledge {
 /** Creates it; nothing is read before `start`. */
 export function createKnowledge(deps: KnowledgeDeps): Knowledge {
   const { store, log } = deps;
-  const instance = homeOf(deps.instance);
   const closing = new AbortController();
   const model = createEmbeddingModel({ ...deps, passages: store.passages });
-  const remedy = (name: string | undefined): string =>
-    `Is the model ${name} on its server? memory.embeddingModel in config.json names another.`;
-  const backfill = deps.vectors.createBackfill({
-    vectors: store.passages,
-    embed: (request, signal) => deps.provider.embed(request, signal),
-    metered: deps.metered,
-    model: () => model.current().model,
-    remedy,
-    events: {
-      failed: 'passages_without_vectors',
-      embedded: 'passages_embedded',
-      tooLong: 'passage_too_long_for_its_model',
-    },
-    callsPerMinute: EMBEDDING_CALLS_PER_MINUTE,
-    log,
-  });
-  const vectorOf = deps.vectors.createQuestions({
-    embed: (request, signal) => deps.provider.embed(request, signal),
-    metered: deps.metered,
-    remedy,
-    event: 'knowledge_searched_by_words',
-    monotonicNow: deps.monotonicNow,
-    log,
-  });
+  const { backfill, vectorOf } = createVectors(deps, () => model.current().model);
   const search = createSearch({
     passages: store.passages,
-    model: model.current,
+    model: () => model.current(),
     vectorOf,
     wake: () => backfill.wake(),
-    instance,
+    instance: homeOf(deps.instance),
     log,
   });
   let scopes: ReadonlySet<KnowledgeScope> = new Set();
-  const readScopes = async (): Promise<void> => {
+  /** What has a vector, or will have: passages up to this id, of this model. */
+  let vectors: { newest: number | undefined; model: string | undefined } = { newest: 0, model: undefined };
+  const look = async (): Promise<void> => {
     scopes = new Set(await store.knowledge.scopes());
-  };
-  const work = createWork(deps, closing.signal, async (hasRead) => {
-    await readScopes();
     if (scopes.size === 0) return;
-    const { model: name } = await model.look();
-    if (name !== undefined && (hasRead || name !== embedded)) backfill.wake();
-    embedded = name;
-  });
-  /** The model whose vectors were last asked for. */
-  let embedded: string | undefined;
-  const scopesFor = (profileId: string, address: Parameters<TurnKnowledge['has']>[1]): KnowledgeScope[] =>
-    scopesOf(profileId, address, chatOf(address)).filter((scope) => scopes.has(scope));
+    const [{ model: name }, newest] = await Promise.all([model.look(), store.passages.newestPassage()]);
+    // Commands of this machine add passages, too.
+    if (name !== undefined && (name !== vectors.model || newest !== vectors.newest)) backfill.wake();
+    vectors = { newest, model: name };
+  };
+  const work = createWork(deps, closing.signal, look);
+  const onChange = async (): Promise<void> => {
+    await look();
+    work.wake();
+  };
   return {
-    turns: {
-      has: (profileId, address) => scopes.size > 0 && scopesFor(profileId, address).length > 0,
-      async search({ profileId, address, sessionKey, turnId, userId }, query, limit) {
-        const own = scopesFor(profileId, address);
-        const found = own.length === 0 ? [] : await search(own, query, userId, limit);
-        const numbers = found.length === 0 ? [] : await store.citations.cite(sessionKey, turnId, found);
-        return found.map((passage, index) => ({
-          number: numbers[index] ?? 0,
-          passage,
-          source: passage.kind === 'url' ? pageSource(passage.location) : 'local',
-        }));
-      },
-      async cited(session, text) {
-        const numbers = citedNumbers(text);
-        if (numbers.length === 0) return [];
-        try {
-          const citations = await store.citations.citations(session, numbers);
-          deps.countCitations({ real: citations.length, invented: numbers.length - citations.length });
-          return citations;
-        } catch (error) {
-          if (!(error instanceof GatewayError)) throw error;
-          log.warn({ err: error, session }, 'citations_not_read');
-          return [];
-        }
-      },
-    },
-    administration: createAdministration(store.knowledge, () => model.current(), {
-      async changed() {
-        await readScopes();
-        work.wake();
-      },
+    turns: createTurnKnowledge({
+      scopes: () => scopes,
+      search,
+      citations: store.citations,
+      countCitations: (counts) => deps.countCitations(counts),
+      log,
     }),
+    administration: createAdministration(store.knowledge, () => model.current(), onChange),
     citations: store.citations,
     searches: () => (scopes.size === 0 ? undefined : model.current()),
     start: () => work.wake(),
@@ -161,13 +112,35 @@ export function createKnowledge(deps: KnowledgeDeps): Knowledge {
   };
 }
 
+/** What computes the vectors of passages, slowly, and of questions. */
+function createVectors(deps: KnowledgeDeps, model: () => string | undefined) {
+  const { store, vectors, metered, monotonicNow, log } = deps;
+  const shared = {
+    embed: (...[request, signal]: Parameters<LLMProvider['embed']>) => deps.provider.embed(request, signal),
+    metered,
+    remedy: (name: string | undefined) =>
+      `Is the model ${name} on its server? memory.embeddingModel in config.json names another.`,
+    log,
+  };
+  const events = {
+    failed: 'passages_without_vectors',
+    embedded: 'passages_embedded',
+    tooLong: 'passage_too_long_for_its_model',
+  };
+  const callsPerMinute = EMBEDDING_CALLS_PER_MINUTE;
+  return {
+    backfill: vectors.createBackfill({ ...shared, vectors: store.passages, model, events, callsPerMinute }),
+    vectorOf: vectors.createQuestions({ ...shared, event: 'knowledge_searched_by_words', monotonicNow }),
+  };
+}
+
 /** The home, whichever of its workers this is. */
 function homeOf(instance: string): string {
   return instance.split(':', 1)[0] ?? instance;
 }
 
-/** Imports what is due, then calls `after`, again and again. */
-function createWork(deps: KnowledgeDeps, closing: AbortSignal, after: (hasRead: boolean) => Promise<void>) {
+/** Calls `look` and imports what is due, again and again. */
+function createWork(deps: KnowledgeDeps, closing: AbortSignal, look: () => Promise<void>) {
   const { store, home, readers, log, pollMs = POLL_MS } = deps;
   const instance = homeOf(deps.instance);
   const holder = `${instance}:${randomUUID()}`;
@@ -179,10 +152,8 @@ function createWork(deps: KnowledgeDeps, closing: AbortSignal, after: (hasRead: 
       let pauseMs = pollMs;
       rest = new AbortController();
       try {
-        await after(false);
-        let hasRead = false;
-        while (await importNext(importDeps, closing)) hasRead = true;
-        if (hasRead) await after(true);
+        await look();
+        while (await importNext(importDeps, closing)) await look();
       } catch (error) {
         if (closing.aborted) return;
         log.warn({ err: toGatewayError(error) }, 'knowledge_not_read');

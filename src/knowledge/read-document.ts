@@ -13,10 +13,10 @@ export interface DocumentReaders {
   /** The text of a PDF, an office document, or a plain text in any character set. */
   documentText: DocumentText;
   /** The title and text of an HTML page, as Markdown. Throws `GatewayError`. */
-  readPage(
+  readPage: (
     page: { body: Buffer; contentType: string; url: string },
     signal: AbortSignal,
-  ): Promise<{ title: string; text: string }>;
+  ) => Promise<{ title: string; text: string }>;
   /** Fetches public addresses. */
   egress: Egress;
 }

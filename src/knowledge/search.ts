@@ -22,10 +22,10 @@ const VECTORS_AT_ONCE = 2_000;
 export interface SearchDeps {
   passages: PassageStore;
   /** The model as last found; never waits. */
-  model(): KnowledgeSearch;
-  vectorOf(model: string, question: string, userId: string): Promise<Vector | undefined>;
+  model: () => KnowledgeSearch;
+  vectorOf: (model: string, question: string, userId: string) => Promise<Vector | undefined>;
   /** Vectors are missing. */
-  wake(): void;
+  wake: () => void;
   instance: string;
   log: Log;
 }
@@ -46,9 +46,9 @@ export function createSearch(deps: SearchDeps): SearchPassages {
       byWords(deps, scopes, query),
       nearest(deps, scopes, query, userId),
     ]);
-    const found = new Map(words.map((passage) => [passage.id, passage]));
-    const nearOnly = near.filter(({ id }) => !found.has(id)).map(({ id }) => id);
-    for (const passage of await passages.byIds(scopes, nearOnly)) found.set(passage.id, passage);
+    const byId = new Map(words.map((passage) => [passage.id, passage]));
+    const nearOnly = near.filter(({ id }) => !byId.has(id)).map(({ id }) => id);
+    for (const passage of await passages.byIds(scopes, nearOnly)) byId.set(passage.id, passage);
     const ranked = fuseRanks(
       [
         { items: words, weight: WEIGHT_OF_WORDS },
@@ -58,7 +58,7 @@ export function createSearch(deps: SearchDeps): SearchPassages {
     );
     const best: FoundPassage[] = [];
     for (const { id } of ranked) {
-      const passage = found.get(id);
+      const passage = byId.get(id);
       if (passage !== undefined && (await isThere(passage, instance))) best.push(passage);
       if (best.length === limit) break;
     }
@@ -93,16 +93,16 @@ async function nearest(
   if (name === undefined || question === undefined) return [];
   let best: { id: number; near: number }[] = [];
   let isOther = false;
-  for (let after = 0; ;) {
-    const rows = await passages.vectorsOf(scopes, name, { after, limit: VECTORS_AT_ONCE });
+  for (let last = 0; ;) {
+    const rows = await passages.vectorsOf(scopes, name, { after: last, limit: VECTORS_AT_ONCE });
     for (const { id, vector } of rows) {
       if (vector.length === question.length) best.push({ id, near: similarity(question, vector) });
       else isOther ||= vector.length > 0;
     }
     best = best.toSorted((a, b) => b.near - a.near).slice(0, CANDIDATES);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < VECTORS_AT_ONCE) break;
-    after = last.id;
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < VECTORS_AT_ONCE) break;
+    last = end.id;
     await setImmediate();
   }
   if (isOther) {

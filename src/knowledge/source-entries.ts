@@ -23,7 +23,7 @@ export interface SourceEntry {
   /** Size and time: when they are the same, it is not read again. */
   mark?: string | undefined;
   /** Undefined: unchanged. Throws `GatewayError`, or an error of the file system. */
-  load(signal: AbortSignal, before: string | undefined): Promise<LoadedDocument | undefined>;
+  load: (signal: AbortSignal, previousMark: string | undefined) => Promise<LoadedDocument | undefined>;
 }
 
 /** Codes of folders that are left out: they vanished, became a link, or may not be read. */
@@ -53,7 +53,10 @@ export async function entriesOf(deps: EntryDeps, source: ClaimedSource): Promise
     case 'url':
       return {
         entries: [
-          { name: location, load: (signal, before) => fetched(deps.readers, location, signal, before) },
+          {
+            name: location,
+            load: (signal, previousMark) => fetched(deps.readers, location, signal, previousMark),
+          },
         ],
       };
     case 'upload': {
@@ -99,8 +102,8 @@ async function folderEntries(folder: string, home: string): Promise<Entries> {
   ];
   const entries = files.slice(0, MAX_FOLDER_FILES).map((name) => ({
     name,
-    load: (_signal: AbortSignal, before: string | undefined) =>
-      loadFile(path.join(folder, name), name, before),
+    load: (_signal: AbortSignal, previousMark: string | undefined) =>
+      loadFile(path.join(folder, name), name, previousMark),
   }));
   return { entries, notice: notices.length === 0 ? undefined : notices.map(storedText).join('\n') };
 }
@@ -108,7 +111,7 @@ async function folderEntries(folder: string, home: string): Promise<Entries> {
 async function fileEntry(file: string): Promise<SourceEntry> {
   await missing(file, () => stat(file));
   const name = path.basename(file);
-  return { name, load: (_signal, before) => loadFile(file, name, before) };
+  return { name, load: (_signal, previousMark) => loadFile(file, name, previousMark) };
 }
 
 async function missing<Result>(location: string, work: () => Promise<Result>): Promise<Result> {
@@ -123,14 +126,14 @@ async function missing<Result>(location: string, work: () => Promise<Result>): P
 async function loadFile(
   file: string,
   name: string,
-  before: string | undefined,
+  previousMark: string | undefined,
 ): Promise<LoadedDocument | undefined> {
   const handle = await openPlainFile(file);
   if (handle === undefined) throw new GatewayError('no_file', textRef('knowledge.no_file'));
   try {
     const { size, mtimeMs } = await handle.stat();
     const mark = markOf(size, mtimeMs);
-    if (mark === before) return undefined;
+    if (mark === previousMark) return undefined;
     if (size > MAX_DOCUMENT_BYTES) throw new DocumentTooLarge(mark, size);
     return { name, title: name, bytes: await readFile(handle), mark, contentType: '' };
   } finally {
@@ -157,9 +160,9 @@ async function fetched(
   { egress }: DocumentReaders,
   url: string,
   signal: AbortSignal,
-  before: string | undefined,
+  previousMark: string | undefined,
 ): Promise<LoadedDocument | undefined> {
-  const headers: Record<string, string> = before === undefined ? {} : { 'if-none-match': before };
+  const headers: Record<string, string> = previousMark === undefined ? {} : { 'if-none-match': previousMark };
   const answer = await egress({ url, headers, signal });
   const { status, body, contentType, etag } = answer;
   if (status === 304) return undefined;

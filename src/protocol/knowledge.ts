@@ -209,6 +209,8 @@ export interface PassageStore {
   ): Promise<{ id: number; vector: Vector }[]>;
   /** In the order of the ids; those that are gone are left out. */
   byIds(scopes: readonly KnowledgeScope[], ids: readonly number[]): Promise<FoundPassage[]>;
+  /** The largest id; undefined without passages. */
+  newestPassage(): Promise<number | undefined>;
   /** The model of the newest vectors. */
   vectorModel(): Promise<string | undefined>;
   withoutVector(model: string, limit: number): Promise<{ id: number; text: string }[]>;
@@ -261,21 +263,25 @@ export interface KnowledgeOffer {
   upload?: { name: string; bytes: Uint8Array } | undefined;
 }
 
-/** For admin tokens, which the channel has checked; citations for whoever may read the session. Methods throw only `GatewayError`. */
-export interface KnowledgeApi {
-  list(): Promise<{ sources: KnowledgeSource[]; search: KnowledgeSearch }>;
-  /** Throws `bad_scope`, `bad_url`, `too_large`. */
-  add(offer: KnowledgeOffer): Promise<KnowledgeSource>;
-  documents(id: string): Promise<{ source: KnowledgeSource; documents: KnowledgeDocument[] } | undefined>;
-  passages(documentId: string): Promise<(NewPassage & { position: number })[] | undefined>;
-  refresh(id: string): Promise<boolean>;
-  remove(id: string): Promise<boolean>;
+/** What answers of a session cite, for whoever may read it. Methods throw only `StoreError`. */
+export interface CitationApi {
   /** Undefined for a session that the caller may not see. */
   citations(caller: Caller, key: SessionKey): Promise<Citation[] | undefined>;
   /** Null when the session has no such citation. */
   citation(caller: Caller, key: SessionKey, number: number): Promise<OpenedCitation | null | undefined>;
   /** Those of the session in a text. */
   citedIn(key: SessionKey, text: string): Promise<Citation[]>;
+}
+
+/** The rest is for admin tokens, which the channel has checked. Methods throw only `GatewayError`. */
+export interface KnowledgeApi extends CitationApi {
+  list(): Promise<{ sources: KnowledgeSource[]; search: KnowledgeSearch }>;
+  /** Throws `bad_name`, `bad_url`, `too_large`. */
+  add(offer: KnowledgeOffer): Promise<KnowledgeSource>;
+  documents(id: string): Promise<{ source: KnowledgeSource; documents: KnowledgeDocument[] } | undefined>;
+  passages(documentId: string): Promise<(NewPassage & { position: number })[] | undefined>;
+  refresh(id: string): Promise<boolean>;
+  remove(id: string): Promise<boolean>;
 }
 
 /** How the model cites: `[k3]`. */

@@ -37,17 +37,21 @@ export function createSearchKnowledge(knowledge: Pick<TurnKnowledge, 'search'>):
     sideBySide: true,
     async execute({ query, limit }: z.infer<typeof parameters>, ctx) {
       const { profileId, address, sessionKey, turnId, memoryOwner: userId } = ctx;
-      const found = await knowledge.search({ profileId, address, sessionKey, turnId, userId }, query, limit);
-      if (found.length === 0)
+      const results = await knowledge.search(
+        { profileId, address, sessionKey, turnId, userId },
+        query,
+        limit,
+      );
+      if (results.length === 0)
         return {
           content: 'No passage matches. Try other words, or say that the documents do not tell.',
           source: 'operator',
         };
-      const passages = found.map(({ number, passage: { title, place, content } }) => {
+      const passages = results.map(({ number, passage: { title, place, content } }) => {
         const where = describePlace(place);
         return `[k${number}] ${oneLine(where === '' ? title : `${title}, ${where}`)}\n${content}`;
       });
-      const sources = [...new Set(found.map(({ source }): Source => source))];
+      const sources = [...new Set(results.map(({ source }): Source => source))];
       return { content: passages.join('\n\n'), sources, from: 'documents' };
     },
   });

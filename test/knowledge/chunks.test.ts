@@ -1,5 +1,5 @@
 /** Passages of documents: along their structure, within their size, and without losing any text. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DocumentKind, MAX_TOKENS, OVERLAP_TOKENS, passagesIn } from '../../src/knowledge/chunks.ts';
 import { estimateTokens } from '../../src/lib/text.ts';

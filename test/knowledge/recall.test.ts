@@ -15,9 +15,9 @@ import { ngramVector } from '../fakes/model/ngram-vectors.ts';
 
 const { files, questions } = makeManuals();
 const MODEL = 'ngrams';
-/** Every so many questions are asked, so that each section and each language is. */
+/** Every so many questions are sample, so that each section and each language is. */
 const STEP = 7;
-const asked = questions.filter((_, n) => n % STEP === 0);
+const sample = questions.filter((_, n) => n % STEP === 0);
 
 async function importManuals(store: TestStore): Promise<void> {
   const source = await store.knowledge.addSource({
@@ -62,12 +62,12 @@ const isRight = ({ document, answer }: ManualQuestion, { name, content }: FoundP
   name === document && content.includes(answer);
 
 /** The passage with the sentence whose parts of words are most like the question's, its title included. */
-function citedBy(question: string, found: readonly FoundPassage[]): FoundPassage | undefined {
-  const wanted = new Set(partsOf(question));
-  const sentences = found.flatMap((passage) =>
+function citedBy(question: string, passages: readonly FoundPassage[]): FoundPassage | undefined {
+  const ofQuestion = new Set(partsOf(question));
+  const sentences = passages.flatMap((passage) =>
     passage.content.split(/(?<=[.。])\s*|\n+/).map((sentence) => {
       const parts = new Set(partsOf(`${passage.title} ${sentence}`));
-      const shared = [...parts].filter((part) => wanted.has(part)).length;
+      const shared = [...parts].filter((part) => ofQuestion.has(part)).length;
       return { passage, likeness: shared / Math.sqrt(parts.size || 1) };
     }),
   );
@@ -76,11 +76,10 @@ function citedBy(question: string, found: readonly FoundPassage[]): FoundPassage
 
 function partsOf(text: string): string[] {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.flatMap((word) =>
-    /\p{Script=Han}/u.test(word)
-      ? [...word].slice(0, -1).map((character, at) => character + [...word][at + 1])
-      : Array.from({ length: Math.max(1, word.length - 2) }, (_, at) => word.slice(at, at + 3)),
-  );
+  return words.flatMap((word) => {
+    const size = /\p{Script=Han}/u.test(word) ? 2 : 3;
+    return Array.from({ length: Math.max(1, word.length - size + 1) }, (_, at) => word.slice(at, at + size));
+  });
 }
 
 interface Numbers {
@@ -91,12 +90,12 @@ interface Numbers {
 
 async function measure(search: SearchPassages): Promise<Numbers> {
   const results: { language: string; isFound: boolean; isCited: boolean }[] = [];
-  for (const question of asked) {
-    const found = await search(['profile/default'], question.text, 'token:t', 5);
-    const cited = citedBy(question.text, found);
+  for (const question of sample) {
+    const passages = await search(['profile/default'], question.text, 'token:t', 5);
+    const cited = citedBy(question.text, passages);
     results.push({
       language: question.language,
-      isFound: found.some((passage) => isRight(question, passage)),
+      isFound: passages.some((passage) => isRight(question, passage)),
       isCited: cited !== undefined && isRight(question, cited),
     });
   }
@@ -129,7 +128,7 @@ describeStore('what is found in 200 manuals', (databases) => {
     words = await measure(searchOf(store, undefined));
     both = await measure(searchOf(store, MODEL));
     if (process.env['KNOWLEDGE_NUMBERS'] !== undefined)
-      process.stdout.write(`${JSON.stringify({ questions: asked.length, words, both }, null, 2)}\n`);
+      process.stdout.write(`${JSON.stringify({ questions: sample.length, words, both }, null, 2)}\n`);
   }, 240_000);
 
   it('has the answer among five passages, by words', () => {

@@ -19,7 +19,7 @@ export interface ResponseHead {
   /** Functions in namespaces, by their names for the model. */
   names: ReadonlyMap<string, FunctionName>;
   /** The citations in a text that exist. Never throws. */
-  cited(text: string): Promise<readonly Citation[]>;
+  cited: (text: string) => Promise<readonly Citation[]>;
   /** Stores the finished response; false if it is not stored. Never throws. */
   keep(response: Record<string, unknown>): Promise<boolean>;
 }

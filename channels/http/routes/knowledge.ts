@@ -23,7 +23,7 @@ const MAX_NAME = 200;
 /** A profile or a chat; without either, the default profile. */
 const forWhom = {
   profile: z.string().min(1).max(MAX_NAME).optional().describe('for all chats of this profile'),
-  chat: z.string().min(1).max(MAX_NAME).optional().describe('for this chat alone, such as `telegram:42`'),
+  chat: z.string().min(1).max(MAX_NAME).optional().describe('for this chat alone, such as `http:work`'),
 };
 const addressOffer = z.strictObject({ url: z.string().min(1).max(2_048), ...forWhom });
 
@@ -213,7 +213,7 @@ function scopeFrom({
     throw new HttpError(400, 'invalid_body', 'Name a profile or a chat, not both.', { param: 'chat' });
   if (chat === undefined) return `profile/${profile ?? 'default'}`;
   if (isAddress(chat)) return `chat/${chat}`;
-  throw new HttpError(400, 'invalid_body', '"chat" must be an address such as telegram:42.', {
+  throw new HttpError(400, 'invalid_body', '"chat" must be an address such as http:work.', {
     param: 'chat',
   });
 }
@@ -244,12 +244,12 @@ async function uploaded(c: HttpContext, deps: HandlerDeps): Promise<KnowledgeOff
 }
 
 function wireSource(source: KnowledgeSource, say: Say) {
-  const { instance: _, problem, notice, ...shown } = source;
-  return { ...shown, ...worded({ problem, notice }, say) };
+  const { instance: _, problem, notice, ...fields } = source;
+  return { ...fields, ...worded({ problem, notice }, say) };
 }
 
-function wireDocument({ problem, notice, ...shown }: KnowledgeDocument, say: Say) {
-  return { ...shown, ...worded({ problem, notice }, say) };
+function wireDocument({ problem, notice, ...fields }: KnowledgeDocument, say: Say) {
+  return { ...fields, ...worded({ problem, notice }, say) };
 }
 
 function worded(

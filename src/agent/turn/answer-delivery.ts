@@ -39,8 +39,8 @@ export async function deliveryWithFiles(
     const outbound = deliveryOf(turnId, address, { ...answer, ...about });
     return { attachments: [], outbound, elsewhere: elsewhereOf(answer) };
   }
-  const { media, content: shown } = await answerFiles(folder, text, turn.say);
-  const content = withCitations(shown, citations, turn.say);
+  const { media, content: answerText } = await answerFiles(folder, text, turn.say);
+  const content = withCitations(answerText, citations, turn.say);
   const files = media.length === 0 ? {} : { media: [...media], folder };
   const answer = { content, isError, ...files };
   return {

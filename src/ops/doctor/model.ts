@@ -61,13 +61,13 @@ export function knowledgeFindings(
   { model, isSet }: KnowledgeSearch,
 ): Finding[] {
   if (report === undefined) return [];
-  const { documents, failed, passages, vectors } = report;
+  const { documents, failed: failures, passages, vectors } = report;
   const way =
     model === undefined ? inEnglish('knowledge.by_words') : inEnglish('knowledge.by_meaning', { model });
   const count = `${documents} documents, ${passages} passages.`;
   const findings = [ok('Knowledge', `${count} ${way}`)];
-  if (failed > 0) {
-    const text = `${failed} of ${documents} documents could not be read.`;
+  if (failures > 0) {
+    const text = `${failures} of ${documents} documents could not be read.`;
     findings.push(warning('Knowledge', text, `look at what is wrong with them: ${PARLEY} knowledge show ID`));
   }
   if (model !== undefined && vectors < passages) {

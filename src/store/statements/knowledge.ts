@@ -40,7 +40,7 @@ function sourcesIn(database: Database) {
       }),
     sources: (scope) =>
       database.rows((sql) => {
-        const chosen = scope === undefined ? sql`true` : sql`s.scope = ${cleanText(scope)}`;
+        const condition = scope === undefined ? sql`true` : sql`s.scope = ${cleanText(scope)}`;
         return sql<KnowledgeSource[]>`
           select s.id, s.scope, s.kind, s.location, s.instance, s.problem, s.notice, s.total,
             s.created_at as "createdAt", s.checked_at as "checkedAt",
@@ -52,13 +52,13 @@ function sourcesIn(database: Database) {
             select count(distinct k.id) as documents, count(distinct k.id) filter (where k.problem is not null) as failed,
               count(p.id) as passages, count(p.vector_model) as vectors
             from knowledge_document k left join knowledge_passage p on p.document_id = k.id where k.source_id = s.id) d on true
-          where ${chosen} order by s.scope, s.location`;
+          where ${condition} order by s.scope, s.location`;
       }),
     removeSource: (id) => database.once((sql) => removeSources(sql, sql`id = ${id}`)),
     refreshSources: (id) =>
       database.count((sql) => {
-        const chosen = id === undefined ? sql`kind <> 'upload'` : sql`id = ${id} and kind <> 'upload'`;
-        return sql`update knowledge_source set next_at = now() where ${chosen} returning id`;
+        const condition = id === undefined ? sql`kind <> 'upload'` : sql`id = ${id} and kind <> 'upload'`;
+        return sql`update knowledge_source set next_at = now() where ${condition} returning id`;
       }),
     async scopes() {
       const rows = await database.rows(
@@ -82,12 +82,12 @@ function claimsIn(database: Database) {
   return {
     claimSource: (by, instance, leaseMs, ids) =>
       database.row((sql) => {
-        const chosen = ids === undefined ? sql`true` : sql`id in ${sql(ids)}`;
+        const condition = ids === undefined ? sql`true` : sql`id in ${sql(ids)}`;
         return sql<ClaimedSource[]>`
           update knowledge_source set next_at = null, lease_by = ${by}, lease_until = now() + ${leaseMs}::float8 * interval '1 millisecond'
           where id = (
             select id from knowledge_source
-            where (next_at <= now() or lease_by is not null) and coalesce(lease_until, now()) <= now() and ${chosen}
+            where (next_at <= now() or lease_by is not null) and coalesce(lease_until, now()) <= now() and ${condition}
               and (instance is null or instance = ${instance})
             order by next_at nulls first limit 1 for update skip locked)
           returning id, scope, kind, location`;

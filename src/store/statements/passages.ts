@@ -30,7 +30,7 @@ const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 /** A text as its words are indexed and searched. */
 export function searchedWords(text: string): string {
   return cleanText(text).replaceAll(UNSPACED, (run) => {
-    const characters = [...run];
+    const characters = Array.from(run);
     const pairs = characters.slice(0, -1).map((character, at) => character + characters[at + 1]);
     return ` ${pairs.join(' ')} `;
   });
@@ -40,11 +40,11 @@ export function searchedWords(text: string): string {
 export function createPassages(database: Database, searches: Database): PassageStore {
   return {
     byWords: (scopes, query, limit) => searches.rows((sql) => byWords(sql, scopes, query, limit)),
-    vectorsOf: (scopes, model, { after, limit }) =>
+    vectorsOf: (scopes, model, { after: start, limit }) =>
       searches.run(async (sql) => {
         const rows = await sql<{ id: number; vector: Buffer | null }[]>`
           select id::float8 as id, vector from knowledge_passage
-          where scope in ${sql(scopes)} and vector_model = ${cleanText(model)} and id > ${after} order by id limit ${limit}`;
+          where scope in ${sql(scopes)} and vector_model = ${cleanText(model)} and id > ${start} order by id limit ${limit}`;
         return rows.map(({ id, vector }) => ({ id, vector: new Int8Array(vector ?? []) }));
       }),
     async byIds(scopes, ids) {
@@ -55,6 +55,13 @@ export function createPassages(database: Database, searches: Database): PassageS
       );
       const byId = new Map(rows.map((row) => [row.id, row]));
       return ids.flatMap((id) => byId.get(id) ?? []);
+    },
+    async newestPassage() {
+      const row = await database.row(
+        (sql) =>
+          sql<{ id: number }[]>`select id::float8 as id from knowledge_passage order by id desc limit 1`,
+      );
+      return row?.id;
     },
     async vectorModel() {
       const row = await database.row(
@@ -114,7 +121,7 @@ function byWords(sql: Sql, scopes: readonly KnowledgeScope[], query: string, lim
       from query),
     chosen as materialized (
       select whole, start, ln(1 + 1 / (share + ${1 / SAMPLED_PASSAGES}::float8)) as weight from frequency
-      where share <= greatest(${FREQUENT_SHARE}::float8, (select min(share) from frequency))),
+      where share <= greatest(${FREQUENT_SHARE}::float8, (select min(share) from frequency where share > 0))),
     match as materialized (
       select id, words from knowledge_passage
       where scope in ${sql(scopes)} and words @@ (select string_agg(start::text, ' | ')::tsquery from chosen)),
@@ -175,7 +182,7 @@ export function createCitations(database: Database): CitationStore {
       }),
     citations: (session, numbers) =>
       database.rows((sql) => {
-        const chosen =
+        const condition =
           numbers === undefined
             ? sql`true`
             : numbers.length === 0
@@ -183,7 +190,7 @@ export function createCitations(database: Database): CitationStore {
               : sql`number in ${sql(numbers)}`;
         return sql<Citation[]>`
           select number, document_id as "documentId", title, place from knowledge_citation
-          where session = ${session} and ${chosen} order by number`;
+          where session = ${session} and ${condition} order by number`;
       }),
     openCitation: (session, number) => database.run((sql) => open(sql, session, number)),
   };
@@ -208,7 +215,7 @@ async function open(sql: Sql, session: string, number: number): Promise<OpenedCi
   if (cited === undefined) return undefined;
   const { documentId, title, place, content, hash, version, now, kind, location } = cited;
   const state = now === null ? 'removed' : now === version ? 'same' : 'changed';
-  const around =
+  const neighbours =
     state === 'same' ? await passagesAround(sql, documentId, hash, place) : { before: [], after: [] };
   return {
     number,
@@ -217,7 +224,7 @@ async function open(sql: Sql, session: string, number: number): Promise<OpenedCi
     place,
     content,
     state,
-    ...around,
+    ...neighbours,
     ...(kind === 'url' && { url: location }),
   };
 }

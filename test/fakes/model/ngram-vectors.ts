@@ -12,7 +12,7 @@ const LENGTHS = [3, 4, 5];
 export function ngramVector(text: string): number[] {
   const vector = Array<number>(NGRAM_DIMENSIONS).fill(0);
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
-    const characters = [...` ${word} `];
+    const characters = Array.from(` ${word} `);
     for (const length of LENGTHS) {
       for (let at = 0; at + length <= characters.length; at += 1) {
         const hash = fnv1a(characters.slice(at, at + length).join(''));

@@ -3,12 +3,13 @@ import { mkdtemp, mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { knowledgeCommand } from '../../../src/commands/knowledge.ts';
+import { doctorCommand } from '../../../src/commands/doctor.ts';
+import { knowledgeCommand } from '../../../src/commands/knowledge/knowledge.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { FAKE_MODELS, type FakeModel } from '../../fakes/ollama/models.ts';
 import type { ChatBody } from '../../fakes/ollama/ollama.ts';
 import { silentLog } from '../../database.ts';
-import { describeGateway, FRIENDS, type GatewayFixture, WAIT } from '../setup.ts';
+import { describeGateway, FRIENDS, type GatewayFixture, OWNER, WAIT } from '../setup.ts';
 
 const EMBEDDING: FakeModel = {
   name: 'ngrams-embed:latest',
@@ -180,6 +181,54 @@ describeGateway(
       }, WAIT);
     });
 
+    it('takes an upload over HTTP, and gives its citations to clients of the Responses API', async () => {
+      const body = new FormData();
+      body.set('profile', 'default');
+      body.set('file', new Blob(['Lunch is at noon in the garden room.']), 'lunch.txt');
+      const headers = { authorization: `Bearer ${OWNER}` };
+      const added = await fetch(`${fixture().gateway.url}/v1/knowledge`, { method: 'POST', body, headers });
+      expect(added.status).toBe(202);
+      await vi.waitFor(async () => {
+        const answer = await fixture().call('/v1/knowledge');
+        const { sources }: { sources: { location: string; state: string }[] } = await answer.json();
+        expect(sources.find(({ location }) => location === 'lunch.txt')?.state).toBe('ready');
+      }, WAIT);
+      const question = 'When is lunch served?';
+      fixture().ollama.answer(
+        { toolCalls: [{ name: 'search_knowledge', args: { query: 'lunch' } }] },
+        { when: question },
+      );
+      fixture().ollama.answer('At noon [k1], not at nine [k9].', { when: question });
+      const answer = await fixture().call('/v1/responses', {
+        json: { model: 'default', input: question },
+        headers: { 'x-session-id': 'client' },
+      });
+      expect(await answer.json()).toMatchObject({
+        output: [
+          {
+            content: [
+              {
+                text: 'At noon [k1], not at nine [k9].',
+                annotations: [{ type: 'file_citation', index: 8, filename: 'lunch.txt' }],
+              },
+            ],
+          },
+        ],
+      });
+    });
+
+    it('says how it searches in /status and to the doctor', async () => {
+      const answer = await fixture().call('/v1/sessions/http:desk/messages', {
+        json: { content: '/status' },
+      });
+      const { reply }: { reply: string } = await answer.json();
+      expect(reply).toContain(`Documents: Found by words and, with ${EMBEDDING.name}, by meaning.`);
+      const { text } = await doctorCommand([], fixture().env, { colours: false });
+      expect(text).toMatch(
+        /Knowledge.* documents, \d+ passages\. Found by words and, with ngrams-embed:latest/,
+      );
+    });
+
     it('no longer finds a deleted file, even before its folder is read again', async () => {
       await rm(path.join(folder, 'shed', 'sly.txt'));
       await ask('desk', 'Where are the garden tools now?', (result) => {
@@ -189,9 +238,11 @@ describeGateway(
     });
 
     it('forgets a source with its documents', async () => {
-      const [, id = ''] = /^(\S+) {2}profile default/m.exec(await parley(fixture())) ?? [];
+      const [, id = ''] =
+        /^(\S+) {2}profile default {2}\/\S*parley-documents-/m.exec(await parley(fixture())) ?? [];
       expect(await parley(fixture(), 'remove', id)).toContain('Removed');
-      const rows = await fixture().sql`select from knowledge_passage where scope = 'profile/default'`;
+      const rows = await fixture().sql`
+        select from knowledge_passage p join knowledge_document d on d.id = p.document_id where d.name = 'travel.md'`;
       expect(rows.length).toBe(0);
       expect((await citation('desk', 1)).body).toMatchObject({ state: 'removed' });
     });

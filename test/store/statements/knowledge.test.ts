@@ -63,6 +63,18 @@ describeStore('knowledge', (databases) => {
     expect(await namesOf(store, '')).toEqual([]);
   });
 
+  it('is found among few passages, in which every word is frequent', async () => {
+    const store = await databases.open();
+    const source = await addFolder(store);
+    await store.knowledge.saveDocument(
+      source,
+      documentOf('a.txt', ['A hotel in London may cost 250 euros.']),
+    );
+    expect(await namesOf(store, 'and what may London cost now')).toHaveLength(1);
+    await store.knowledge.saveDocument(source, documentOf('b.txt', ['The shed may be locked.']));
+    expect((await namesOf(store, 'and what may London cost now'))[0]).toContain('250 euros');
+  });
+
   it('is found in its own scope alone', async () => {
     const store = await databases.open();
     const own = await addFolder(store, CHAT);

@@ -79,39 +79,53 @@ export function Knowledge(): JSX.Element {
           ))}
         </Rows>
       </Section>
-      <Section title={say('page.set.knowledge_add_file_title')}>
-        <Form
-          label={say('page.set.knowledge_upload')}
-          submit={async (read, data) => {
-            const body = new FormData();
-            body.set(...whom(read));
-            body.set('file', data.get('file') ?? '');
-            await send('/v1/knowledge', { method: 'POST', body });
-            await answer.reload();
-          }}
-        >
-          <Field label={say('page.set.knowledge_file')}>
-            <input name="file" type="file" required />
-          </Field>
-          <Whom />
-        </Form>
-      </Section>
-      <Section title={say('page.set.knowledge_add_url_title')}>
-        <Form
-          label={say('page.set.knowledge_add_url')}
-          submit={async (read) => {
-            const [kind, name] = whom(read);
-            await ask('POST', '/v1/knowledge', { url: read('url'), [kind]: name });
-            await answer.reload();
-          }}
-        >
-          <Field label={say('page.set.knowledge_url')}>
-            <input name="url" type="url" required maxLength={2_048} placeholder="https://" />
-          </Field>
-          <Whom />
-        </Form>
-      </Section>
+      <AddFile added={answer.reload} />
+      <AddAddress added={answer.reload} />
     </>
+  );
+}
+
+/** A file of this computer. */
+function AddFile({ added: onAdd }: { added: () => Promise<void> }): JSX.Element {
+  return (
+    <Section title={say('page.set.knowledge_add_file_title')}>
+      <Form
+        label={say('page.set.knowledge_upload')}
+        submit={async (read, data) => {
+          const body = new FormData();
+          body.set(...whom(read));
+          body.set('file', data.get('file') ?? '');
+          await send('/v1/knowledge', { method: 'POST', body });
+          await onAdd();
+        }}
+      >
+        <Field label={say('page.set.knowledge_file')}>
+          <input name="file" type="file" required />
+        </Field>
+        <Whom />
+      </Form>
+    </Section>
+  );
+}
+
+/** A page or a document on the web. */
+function AddAddress({ added: onAdd }: { added: () => Promise<void> }): JSX.Element {
+  return (
+    <Section title={say('page.set.knowledge_add_url_title')}>
+      <Form
+        label={say('page.set.knowledge_add_url')}
+        submit={async (read) => {
+          const [kind, name] = whom(read);
+          await ask('POST', '/v1/knowledge', { url: read('url'), [kind]: name });
+          await onAdd();
+        }}
+      >
+        <Field label={say('page.set.knowledge_url')}>
+          <input name="url" type="url" required maxLength={2_048} placeholder="https://" />
+        </Field>
+        <Whom />
+      </Form>
+    </Section>
   );
 }
 
@@ -127,7 +141,7 @@ function Whom(): JSX.Element {
         <Choice name="kind" options={options} />
       </Field>
       <Field label={say('page.set.knowledge_name')}>
-        <input name="name" type="text" required maxLength={200} placeholder="default, telegram:42" />
+        <input name="name" type="text" required maxLength={200} placeholder="default, http:work" />
       </Field>
     </>
   );
@@ -172,12 +186,12 @@ function whose({ scope }: Source): string {
     : say('page.set.knowledge_of_profile', { name });
 }
 
-function describe({ state, documents, failed, passages, vectors, total }: Source): string {
+function describe({ state, documents, failed: failures, passages, vectors, total }: Source): string {
   if (state === 'waiting') return say('page.set.knowledge_waiting');
   if (state === 'reading') return say('page.set.knowledge_reading', { documents, total: total ?? '?' });
   return [
     say('page.set.knowledge_ready', { documents, passages }),
-    ...(failed > 0 ? [say('page.set.knowledge_failed', { count: failed })] : []),
+    ...(failures > 0 ? [say('page.set.knowledge_failed', { count: failures })] : []),
     ...(vectors > 0 ? [say('page.set.knowledge_vectors', { vectors, passages })] : []),
   ].join(' · ');
 }

@@ -1,7 +1,11 @@
 /** The routes of documents: who may use them, what they take and refuse, and the citations of a session. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { KnowledgeOffer, KnowledgeSource, OpenedCitation } from '../../../../src/protocol/knowledge.ts';
-import { MAX_DOCUMENT_BYTES } from '../../../../src/protocol/knowledge.ts';
+import {
+  type KnowledgeOffer,
+  type KnowledgeSource,
+  MAX_DOCUMENT_BYTES,
+  type OpenedCitation,
+} from '../../../../src/protocol/knowledge.ts';
 import { storedText, textRef } from '../../../../src/protocol/texts/say.ts';
 import { ADMIN, CHAT } from '../../../fakes/gateway/gateway-api.ts';
 import { openApi, type OpenApi } from '../client.ts';

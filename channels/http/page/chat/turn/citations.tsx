@@ -21,7 +21,7 @@ export function citationsOf(key: string): SessionCitations {
   const byNumber = signal<ReadonlyMap<number, Citation>>(new Map());
   /** Numbers that were looked for. */
   const numbers = new Set<number>();
-  let reading: Promise<void> | undefined;
+  let request: Promise<void> | undefined;
   const read = async (): Promise<void> => {
     try {
       const { citations } = await api.citations(key);
@@ -29,7 +29,7 @@ export function citationsOf(key: string): SessionCitations {
     } catch {
       // The numbers stay text; those of a later answer are looked for again.
     } finally {
-      reading = undefined;
+      request = undefined;
     }
   };
   return {
@@ -37,7 +37,7 @@ export function citationsOf(key: string): SessionCitations {
     look(number) {
       if (byNumber.value.has(number) || numbers.has(number)) return;
       numbers.add(number);
-      reading ??= read();
+      request ??= read();
     },
     open: (number) => api.citation(key, number),
   };
@@ -73,10 +73,10 @@ function titleOf({ title, place: { page, headings = [], lines } }: Citation): st
 
 /** Opens the dialog; it is filled when the passage has arrived. */
 function showCitation(citation: Citation, opening: Promise<OpenedCitation>): void {
-  const opened = signal<OpenedCitation | { problem: string } | undefined>(undefined);
+  const reading = signal<OpenedCitation | { problem: string } | undefined>(undefined);
   opening.then(
-    (value) => (opened.value = value),
-    (error: unknown) => (opened.value = { problem: messageOf(error) }),
+    (value) => (reading.value = value),
+    (error: unknown) => (reading.value = { problem: messageOf(error) }),
   );
   showDialog((close) => (
     <Dialog
@@ -85,12 +85,12 @@ function showCitation(citation: Citation, opening: Promise<OpenedCitation>): voi
       close={close}
     >
       <div class="citation-body" aria-live="polite" tabIndex={0}>
-        {opened.value === undefined ? (
+        {reading.value === undefined ? (
           <p class="quiet">{say('page.trace.reading')}</p>
-        ) : 'problem' in opened.value ? (
-          <p class="error-text">{opened.value.problem}</p>
+        ) : 'problem' in reading.value ? (
+          <p class="error-text">{reading.value.problem}</p>
         ) : (
-          <Passage opened={opened.value} />
+          <Passage opened={reading.value} />
         )}
       </div>
     </Dialog>
@@ -99,7 +99,7 @@ function showCitation(citation: Citation, opening: Promise<OpenedCitation>): voi
 
 /** The passage, marked, between those around it. */
 function Passage({
-  opened: { state, before, content, after, url },
+  opened: { state, before: previous, content, after: next, url },
 }: {
   opened: OpenedCitation;
 }): JSX.Element {
@@ -117,7 +117,7 @@ function Passage({
           </a>
         </p>
       )}
-      {before.map((text, nth) => (
+      {previous.map((text, nth) => (
         <p key={`before ${nth}`} class="passage" dir="auto">
           {text}
         </p>
@@ -125,7 +125,7 @@ function Passage({
       <p class="passage" dir="auto">
         <mark>{content}</mark>
       </p>
-      {after.map((text, nth) => (
+      {next.map((text, nth) => (
         <p key={`after ${nth}`} class="passage" dir="auto">
           {text}
         </p>

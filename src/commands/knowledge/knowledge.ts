@@ -2,28 +2,28 @@
 import { randomUUID } from 'node:crypto';
 import { realpath, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { builtInProfiles } from '../agent/index.ts';
-import type { Config } from '../config.ts';
-import { addressFrom, importNext, type ImportDeps } from '../knowledge/index.ts';
-import { clipEnd, escapeControls, oneLine } from '../lib/text.ts';
-import { sleep } from '../lib/async/sleep.ts';
-import { createBackgroundText } from '../media/index.ts';
-import { GatewayError } from '../protocol/errors.ts';
+import { builtInProfiles } from '../../agent/index.ts';
+import type { Config } from '../../config.ts';
+import { addressFrom, importNext, type ImportDeps } from '../../knowledge/index.ts';
+import { clipEnd, escapeControls, oneLine } from '../../lib/text.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import { createBackgroundText } from '../../media/index.ts';
+import { GatewayError } from '../../protocol/errors.ts';
 import {
   type KnowledgeScope,
   type KnowledgeSource,
   MAX_DOCUMENT_BYTES,
   type NewSource,
   wordProblem,
-} from '../protocol/knowledge.ts';
-import type { Log } from '../protocol/log.ts';
-import { isAddress } from '../protocol/message.ts';
-import { inEnglish } from '../protocol/texts/say.ts';
-import { PARLEY } from '../protocol/texts/parley.ts';
-import { createEgress } from '../security/index.ts';
-import type { HomeStore } from '../store/index.ts';
-import { readPage } from '../tools/index.ts';
-import { readArguments } from './arguments.ts';
+} from '../../protocol/knowledge.ts';
+import type { Log } from '../../protocol/log.ts';
+import { isAddress } from '../../protocol/message.ts';
+import { inEnglish } from '../../protocol/texts/say.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
+import { createEgress } from '../../security/index.ts';
+import type { HomeStore } from '../../store/index.ts';
+import { readPage } from '../../tools/index.ts';
+import { readArguments } from '../arguments.ts';
 
 const USAGE = `Expected: knowledge [list] | add FOLDER|FILE|URL [--profile NAME | --chat ADDRESS] | show ID | refresh [ID] | remove ID. See: ${PARLEY} knowledge --help`;
 
@@ -37,13 +37,25 @@ const LINE_CHARS = 400;
 
 /** Where the command prints its progress, and what ends it early. */
 export interface KnowledgeTerminal {
-  progress(line: string): void;
+  progress: (line: string) => void;
   signal: AbortSignal;
   log: Log;
 }
 
 /** Runs a parsed command, and returns the text to print. Throws `GatewayError`. */
 export type KnowledgeAct = (store: HomeStore, config: Config, terminal: KnowledgeTerminal) => Promise<string>;
+
+/** Runs the command on the terminal of this process. */
+export function onTerminal(
+  run: KnowledgeAct,
+  logOf: (config: Config) => Log,
+  endedBySignals: () => AbortController,
+): (store: HomeStore, config: Config) => Promise<string> {
+  return async (store, config) => {
+    const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+    return await run(store, config, { progress, signal: endedBySignals().signal, log: logOf(config) });
+  };
+}
 
 /** Reads the arguments after `knowledge`. Throws `GatewayError('usage')`. */
 export function knowledgeCommand(args: readonly string[]): KnowledgeAct {
@@ -84,9 +96,9 @@ function linesOf(source: KnowledgeSource): string[] {
   return [line, ...about].map((text) => escapeControls(clipEnd(text, LINE_CHARS)));
 }
 
-function stateOf({ state, documents, failed, passages, vectors, total }: KnowledgeSource): string {
+function stateOf({ state, documents, failed: failures, passages, vectors, total }: KnowledgeSource): string {
   const counts = `${documents} documents, ${passages} passages (${vectors} found by meaning, too)`;
-  const broken = failed === 0 ? '' : `, ${failed} could not be read`;
+  const broken = failures === 0 ? '' : `, ${failures} could not be read`;
   if (state === 'reading') return `reading, ${documents} of ${total ?? '?'} documents so far`;
   return `${state === 'ready' ? '' : `${state}, `}${counts}${broken}`;
 }
@@ -139,7 +151,7 @@ async function scopeOf(config: Config, { profile = 'default', chat }: Request): 
     if (isAddress(chat)) return `chat/${chat}`;
     throw new GatewayError(
       'usage',
-      `"${oneLine(chat).slice(0, 80)}" is not a chat: expected CHANNEL:CHAT_ID, such as telegram:42.`,
+      `"${oneLine(chat).slice(0, 80)}" is not a chat: expected CHANNEL:CHAT_ID, such as http:work.`,
     );
   }
   const { usual, others } = builtInProfiles({ persona: undefined, enabledTools: [] }, () => true);
@@ -259,8 +271,8 @@ function importDeps(
         limits: { wireBytes: MAX_DOCUMENT_BYTES, decodedBytes: MAX_DOCUMENT_BYTES },
       }),
     },
-    onProgress: ({ done, total, source }) =>
-      report(source.location, `${done} of ${total} documents`, done === total),
+    onProgress: ({ done: count, total, source }) =>
+      report(source.location, `${count} of ${total} documents`, count === total),
     report,
     log,
   };
