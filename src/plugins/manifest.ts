@@ -202,7 +202,7 @@ function problemsOf(manifest: PluginManifest): string[] {
     skills,
     panel,
     settings = [],
-    rights: asked,
+    rights: needs,
   } = manifest;
   const problems: string[] = [];
   const runs = facts !== undefined || tools.length > 0 || provider !== undefined || panel !== undefined;
@@ -213,7 +213,7 @@ function problemsOf(manifest: PluginManifest): string[] {
   const missing = (name: string): boolean => !names.includes(name);
   if (facts !== undefined && (missing(facts.needs) || !VARIABLE.test(facts.needs)))
     problems.push('channel.needs: must be a variable of settings');
-  for (const rule of [...(asked?.network ?? []), ...(asked?.listen ?? [])])
+  for (const rule of [...(needs?.network ?? []), ...(needs?.listen ?? [])])
     for (const [, name = ''] of String(rule).matchAll(SETTING_IN_BRACES))
       if (missing(name)) problems.push(`rights: {${name}} is no setting`);
   for (const list of [names, tools.map(({ name }) => name)])

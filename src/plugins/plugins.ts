@@ -6,10 +6,10 @@ import type { Tool } from '../protocol/agent/tool.ts';
 import type { Channel, ChannelDeps, Finding, KeyStore } from '../protocol/channel.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Receive } from '../protocol/receive.ts';
-import type { HostedChannel } from './channel.ts';
+import type { HostedChannel } from './channel-receiving.ts';
 import { channelManifestOf } from './channel-facts.ts';
 import type { ConfiguredPlugin } from './configured.ts';
-import type { PluginStatus } from '../protocol/operator/nodes.ts';
+import type { PluginStatus } from '../protocol/operator/plugins.ts';
 import type { PluginProcess, PluginParts } from './plugin-process.ts';
 import type { HostedServer } from './provider.ts';
 import type { OpenProxy } from './spawn-plugin.ts';
@@ -111,7 +111,7 @@ export function createPluginHosts(deps: PluginsDeps): PluginHosts {
         return { name, label, version, ...(process?.state() ?? { state: 'idle', detail: undefined }) };
       }),
     async close() {
-      await Promise.all([...hosts.values()].map(({ process }) => process?.close()));
+      await Promise.all([...hosts.values()].map(async ({ process }) => await process?.close()));
     },
   };
 }
@@ -120,7 +120,7 @@ async function openProcess(host: Host, deps: PluginsDeps): Promise<PluginProcess
   const { plugin } = host;
   const { name } = plugin.manifest;
   const { PluginProcess } = await import('./plugin-process.ts');
-  const stored = createStored(deps.keys, `plugin:${name}`);
+  const values = createStored(deps.keys, `plugin:${name}`);
   // Another call may have opened it meanwhile.
   return (
     host.process ??
@@ -139,8 +139,8 @@ async function openProcess(host: Host, deps: PluginsDeps): Promise<PluginProcess
       async serve(method, args) {
         if (method === 'receive' && host.channel !== undefined)
           return await host.channel.receiveFrom(args[0]);
-        if (method === 'store.get') return await stored.get(args[0]);
-        if (method === 'store.set') return await stored.set(args[0], args[1]);
+        if (method === 'store.get') return await values.get(args[0]);
+        if (method === 'store.set') return await values.set(args[0], args[1]);
         throw new GatewayError('missing', `The gateway has no ${method.slice(0, 60)} for this plug-in.`);
       },
       onHealth: (state, detail) => host.channel?.noteHealth(state, detail),

@@ -8,6 +8,7 @@ import type {
   PluginProvider,
   PluginServer,
   PluginTool,
+  PluginWebhookRequest,
 } from '../../protocol/plugin.ts';
 
 /** What the gateway says first. */
@@ -91,15 +92,14 @@ function channelMethods(channel: PluginChannel, { writeFile }: Gateway): Methods
     const call = channel[name]?.bind(channel) as ((...args: unknown[]) => unknown) | undefined;
     if (call) methods[`channel.${name}`] = (args: unknown[]) => call(...args);
   }
-  const { identify, check, download, webhook } = channel;
-  if (identify) methods['channel.identify'] = (_, { signal }) => identify.call(channel, signal);
-  if (check) methods['channel.check'] = (_, { signal }) => check.call(channel, signal);
-  if (download)
+  if (channel.identify) methods['channel.identify'] = (_, { signal }) => channel.identify?.(signal);
+  if (channel.check) methods['channel.check'] = (_, { signal }) => channel.check?.(signal);
+  if (channel.download)
     methods['channel.download'] = async ([media, file]: [PluginMedia, string], { signal }) =>
-      await writeFile(file, await download.call(channel, media, signal));
-  if (webhook)
-    methods['channel.webhook'] = ([request]: [{ body: string } & Parameters<typeof webhook>[0]]) =>
-      webhook.call(channel, { ...request, body: Buffer.from(request.body, 'base64') });
+      await writeFile(file, (await channel.download?.(media, signal)) ?? new Uint8Array());
+  if (channel.webhook)
+    methods['channel.webhook'] = ([request]: [Omit<PluginWebhookRequest, 'body'> & { body: string }]) =>
+      channel.webhook?.({ ...request, body: Buffer.from(request.body, 'base64') });
   return methods;
 }
 
@@ -132,11 +132,10 @@ function providerMethods(provider: PluginProvider): Methods {
       for await (const piece of provider.streamChat(server, request, signal)) chunk(piece);
     },
   };
-  const { embed } = provider;
-  if (embed)
+  if (provider.embed)
     methods['provider.embed'] = (
       [server, request]: [PluginServer, { model: string; input: readonly string[] }],
       { signal },
-    ) => embed.call(provider, server, request, signal);
+    ) => provider.embed?.(server, request, signal);
   return methods;
 }
