@@ -64,7 +64,7 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
 interface ChannelCalls {
   call: CallChannel;
   /** The same for one whose answer is the id of a message. */
-  send(method: string, args: readonly unknown[], options?: CallOptions): Promise<SentMessage>;
+  send: (method: string, args: readonly unknown[], options?: CallOptions) => Promise<SentMessage>;
 }
 
 function createCalls(process: PluginProcess): ChannelCalls {

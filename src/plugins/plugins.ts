@@ -40,8 +40,6 @@ export interface PluginHosts {
   readonly tools: readonly Tool[];
   openChannel(name: string, deps: ChannelDeps, receive: Receive): Promise<Channel>;
   openProvider(name: string, server: HostedServer): Promise<LLMProvider>;
-  /** Passes a message of the panel's page on. Throws `GatewayError`. */
-  askPanel(name: string, request: unknown): Promise<unknown>;
   /** What it finds about its own platform, for `parley doctor`. Throws `GatewayError`. */
   check(name: string, signal: AbortSignal): Promise<Finding[]>;
   status(): PluginStatus[];
@@ -94,11 +92,6 @@ export function createPluginHosts(deps: PluginsDeps): PluginHosts {
     async openProvider(name, server) {
       const { createHostedProvider } = await import('./provider.ts');
       return createHostedProvider(server, callOf(name));
-    },
-    async askPanel(name, request) {
-      if (hostOf(name).plugin.manifest.panel === undefined)
-        throw new GatewayError('unknown_plugin', `The plug-in ${name} has no panel.`);
-      return await callOf(name)('panel', [request]);
     },
     async check(name, signal) {
       if (hostOf(name).plugin.manifest.channel === undefined) return [];

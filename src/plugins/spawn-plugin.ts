@@ -97,9 +97,7 @@ export async function spawnPlugin(
     files,
     opening: {
       main: path.join(place.folder, manifest.main ?? ''),
-      provides: (['channel', 'tools', 'provider', 'panel'] as const).filter(
-        (part) => manifest[part] !== undefined,
-      ),
+      provides: (['channel', 'tools', 'provider'] as const).filter((part) => manifest[part] !== undefined),
       settings,
       dataFolder: place.dataFolder,
       folder: sockets,

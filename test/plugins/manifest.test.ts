@@ -44,7 +44,7 @@ describe('a manifest', () => {
     ['has an unknown right', { rights: { everything: true } }, /rights\.everything/],
     ['names a path outside of its folder', { main: '../main.js' }, /main: must be a path inside the folder/],
     ['names no module', { main: undefined }, /main: must name the module/],
-    ['gives nothing', { tools: undefined }, /must have a channel, tools, a provider, skills or a panel/],
+    ['gives nothing', { tools: undefined }, /must have a channel, tools, a provider or skills/],
     ['has a name for people', { name: 'My Plug-in' }, /name: must be a lower-case letter/],
     [
       'keeps a secret in config.json',

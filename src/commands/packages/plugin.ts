@@ -95,13 +95,12 @@ async function list({ config, plugins }: Work): Promise<string> {
 }
 
 function kindsOf({ manifest }: Pick<InstalledPlugin, 'manifest'>): string {
-  const { channel, tools, provider, skills: folders, panel } = manifest;
+  const { channel, tools, provider, skills: folders } = manifest;
   return [
     ...(channel ? ['a channel'] : []),
     ...(tools ? [`${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`] : []),
     ...(provider ? ['a kind of model server'] : []),
     ...(folders ? [`${folders.length} ${folders.length === 1 ? 'skill' : 'skills'}`] : []),
-    ...(panel === undefined ? [] : ['a panel']),
   ].join(' and ');
 }
 

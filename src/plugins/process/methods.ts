@@ -16,7 +16,7 @@ export interface Opening {
   /** Absolute path of the module. */
   main: string;
   /** What of it is used. */
-  provides: readonly ('channel' | 'tools' | 'provider' | 'panel')[];
+  provides: readonly ('channel' | 'tools' | 'provider')[];
   settings: PluginHost['settings'];
   dataFolder: string;
   /** The folder of the proxy's socket. */
@@ -36,7 +36,7 @@ interface Method {
   run(args: unknown[], context: CallContext): unknown;
 }
 
-/** By name: `channel.send`, `tool`, `provider.streamChat`, `panel`. */
+/** By name: `channel.send`, `tool`, `provider.streamChat`. */
 export type Methods = Record<string, Method['run']>;
 
 interface Gateway {
@@ -62,8 +62,6 @@ export async function createMethods(
     Object.assign(methods, toolMethods(await module.tools(host)));
   if (opening.provides.includes('provider') && module.provider)
     Object.assign(methods, providerMethods(await module.provider(host)));
-  const { panel } = module;
-  if (panel) methods['panel'] = ([request]: [unknown]) => panel(request, host);
   return methods;
 }
 
