@@ -173,7 +173,7 @@ async function* chunksOf(
       await wake.promise;
       wake = Promise.withResolvers<void>();
     } else if ('error' in over) throw over.error;
-    else throw broken('it end without "done"');
+    else throw broken('it ended without "done"');
   }
 }
 

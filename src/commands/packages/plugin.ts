@@ -162,7 +162,7 @@ function refuseTakenNames(config: Config, { manifest: { name } }: PluginFolder):
 }
 
 function nextStep({ manifest: { name, channel, settings = [] } }: PluginFolder): string {
-  const required = settings.filter(({ required }) => required === true).map((one) => one.name);
+  const required = settings.filter((one) => one.required === true).map((one) => one.name);
   const set =
     required.length === 0
       ? ''
