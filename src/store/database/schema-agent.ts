@@ -202,7 +202,8 @@ export const evalResult = pgTable(
 
 /**
  * What turns have changed, one row per thing, for an undo: `before` the first and `after` the last call of the turn that changed it,
- * unless someone else did in between. `kind` `call` is a call that runs. `seq` orders the last changes.
+ * unless someone else did in between. `kind` `call` is a call that runs, `use` a
+ * file that a message brought again. `seq` orders the last changes.
  */
 export const turnEffect = pgTable(
   'turn_effect',

@@ -23,19 +23,29 @@ export function notedCall(sql: Sql, note: CallNote | undefined, guard: Fragment)
   return sql`,
     called as (
       delete from turn_effect using ${guard}
-      where turn_id = ${turnId} and kind = 'call' and target = ${callKey} returning turn_effect.before),
+      where turn_id = ${turnId} and kind = 'call' and target = ${callKey} returning turn_effect.seq, turn_effect.before),
     differing as (
       ${changedRows(sql, note)}
       ${files === undefined ? sql`` : sql`union all ${changedFiles(sql, files)}`}
       ${lasting === undefined ? sql`` : sql`union all select 'lasting', ${callKey}, null, ${cleanJson(lasting)}::jsonb from ${guard}`}),
-    noted as (${putEffects(sql, { session, turnId })})`;
+    noted as (${putEffects(sql, { session, turnId }, sql`coalesce((select seq from called), ${nextSeq(sql)})`)})`;
 }
 
-/** The body of a CTE that stores the rows of the CTE `differing` (kind, target, before, after) as effects of a turn. */
-function putEffects(sql: Sql, { session, turnId }: { session: string; turnId: string | Fragment }): Fragment {
+/** Expression: the place of a change after all others. */
+const nextSeq = (sql: Sql): Fragment => sql`nextval(pg_get_serial_sequence('turn_effect', 'seq'))`;
+
+/**
+ * The body of a CTE that stores the rows of the CTE `differing` (kind, target, before, after) as effects of a turn. Those of a
+ * call have its place: what a later turn did before a crashed call was ended counts as done after it.
+ */
+function putEffects(
+  sql: Sql,
+  { session, turnId }: { session: string; turnId: string | Fragment },
+  seq = nextSeq(sql),
+): Fragment {
   return sql`
-    insert into turn_effect (session, turn_id, kind, target, before, after)
-    select ${session}, ${turnId}, kind, target, before, after from differing
+    insert into turn_effect (seq, session, turn_id, kind, target, before, after)
+    select ${seq}, ${session}, ${turnId}, kind, target, before, after from differing order by kind, target
     on conflict (turn_id, kind, target) do update set seq = excluded.seq, after = excluded.after, state = 'done',
       -- What someone else made of it in between is what goes back.
       before = case when ${essence(sql, sql`turn_effect.after`)} is distinct from ${essence(sql, sql`excluded.before`)}
@@ -118,7 +128,7 @@ export function notedTodos(
 
 /**
  * CTEs, each with a leading comma, for the files that came with a message: those that the CTE `kept` has stored (path) were
- * not there before. The others were, and with this turn they are in use.
+ * not there before. The others were: this turn uses them.
  */
 export function notedFiles(
   sql: Sql,
@@ -127,8 +137,8 @@ export function notedFiles(
 ): Fragment {
   return sql`,
     differing as (
-      select distinct on (f.file) 'file' as kind, f.file as target,
-        case when f.file in (select path from kept) then null else mark end as before, mark as after
+      select distinct on (f.file) case when f.file in (select path from kept) then 'file' else 'use' end as kind,
+        f.file as target, null::jsonb as before, mark as after
       from held, jsonb_to_recordset(${cleanJson(files)}::jsonb) as f(file text, sha256 text, bytes bigint),
         lateral (select jsonb_build_object('sha256', f.sha256, 'bytes', f.bytes) as mark) marked),
     noted as (${putEffects(sql, turn)})`;

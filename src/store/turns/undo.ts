@@ -192,10 +192,13 @@ async function effectsOf(sql: Sql, session: string, { first }: Pick<TurnRow, 'fi
         when 'profile' then (select ${profileJson(sql)} from session where key = ${session})
         when 'schedule' then (select to_jsonb(s) from schedule s where id = e.target)
         when 'memory' then (select ${memoryJson(sql)} from memory m where id::text = e.target) end as current,
-      exists (select from turn_effect o where o.session = e.session and o.kind = e.kind and o.target = e.target
-        and o.seq > e.seq and o.state in ('done', 'undoing') and o.turn_id not in (select id from answers)) as "isBuiltUpon",
+      exists (select from turn_effect o where o.session = e.session and o.target = e.target
+        and o.seq > e.seq and o.state in ('done', 'undoing') and o.turn_id not in (select id from answers)
+        and (e.kind = 'file' and o.kind = 'use' or e.kind = o.kind and case when o.kind = 'file'
+          then o.before ->> 'sha256' is distinct from o.after ->> 'sha256'
+          else o.before is distinct from o.after end)) as "isBuiltUpon",
       exists (select from earlier_content c where c.sha256 = e.before ->> 'sha256') as "isStored"
-    from turn_effect e where e.turn_id in (select id from answers) and e.kind <> 'call'
+    from turn_effect e where e.turn_id in (select id from answers) and e.kind not in ('call', 'use')
       -- A fact that the turn has both learned and forgotten.
       and not (e.kind = 'memory' and e.before is not null and split_part(e.before ->> 'key', '/', 1) in (select id from answers))
     order by e.seq`;
@@ -250,6 +253,8 @@ async function begin(
   for (const { kind, target, why: reason } of stays) {
     if (kind !== 'lasting') await mark(sql, turn, { kind, target }, { state: 'stays', reason });
   }
+  await sql`
+    update turn_effect set state = 'undone' where turn_id in (${answersTo(sql, turn.first)}) and kind = 'use'`;
   await leaveOut(sql, session, turn.first, undefined);
   await sql`update session set undoing = ${turn.first} where key = ${session}`;
   return undefined;

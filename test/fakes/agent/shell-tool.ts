@@ -1,0 +1,29 @@
+/** A program in the session's folder, judged for an undo as `exec` is, without its sandbox: some machines of tests have none. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { defineTool, type Tool } from '../../../src/protocol/agent/tool.ts';
+import { createExec } from '../../../src/tools/exec/exec.ts';
+
+const run = promisify(execFile);
+
+/** Makes the tool `shell`, whose calls need no approval. */
+export function shellTool(): Tool {
+  const { changes, uses, files, effect } = createExec(() => undefined);
+  return defineTool({
+    name: 'shell',
+    description: 'Run a line in a shell.',
+    parameters: z.strictObject({ command: z.string() }),
+    effect,
+    risk: () => 'safe',
+    reach: () => 'session',
+    results: 'operator',
+    ...(changes && { changes }),
+    ...(uses && { uses }),
+    ...(files && { files }),
+    async execute({ command }, { workspace, signal }) {
+      const { stdout } = await run('/bin/sh', ['-c', command], { cwd: workspace, signal });
+      return { content: stdout === '' ? '(nothing)' : stdout };
+    },
+  });
+}
