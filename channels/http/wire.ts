@@ -344,6 +344,9 @@ export function wireTrace({ prompt, reason, cost, ...fields }: TurnExplanation, 
 }
 
 /** An undo, or the preview of one. */
+export type WireUndo = Json<ReturnType<typeof wireUndo>>;
+
+/** The same as it is sent. */
 export function wireUndo({ turnId, content, goesBack, stays }: WordedUndo) {
   return {
     turnId,

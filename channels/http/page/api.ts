@@ -14,6 +14,7 @@ import type {
   WireChoices,
   WireSessionModel,
   WireTrace,
+  WireUndo,
 } from '../wire.ts';
 import type { SessionChange } from '../../../src/protocol/sessions/session-list.ts';
 import type { PostedAnswer as Receipt } from '../routes/messages.ts';
@@ -128,6 +129,10 @@ export const api = {
     ),
   /** Lets the model read the answer of this turn instead of the others to its question. */
   choose: (key: string, turnId: string) => ask('POST', `${pathOf(key)}/turns/${encode(turnId)}/choose`),
+  /** What an undo of this turn would bring back; and the undo. */
+  previewUndo: (key: string, turnId: string) =>
+    ask<WireUndo>('GET', `${pathOf(key)}/undo?turn=${encode(turnId)}`),
+  undo: (key: string, turnId: string) => ask<WireUndo>('POST', `${pathOf(key)}/undo?turn=${encode(turnId)}`),
   /** What became of a turn; with `prompt`, also what the model was sent. */
   trace: (turnId: string, { prompt = false }: { prompt?: boolean } = {}) =>
     ask<WireTrace>('GET', `/v1/turns/${encode(turnId)}/trace${prompt ? '?include=prompt' : ''}`),

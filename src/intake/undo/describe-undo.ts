@@ -8,6 +8,7 @@ import type {
   WordedUndo,
 } from '../../protocol/sessions/undo.ts';
 import type { PlainKey, Say } from '../../protocol/texts/say.ts';
+import { escapeMarkdown } from '../../lib/markdown/references.ts';
 import { clipEnd, oneLine, visibleText } from '../../lib/text.ts';
 
 /** Most things that one list names; further ones are counted. */
@@ -27,35 +28,45 @@ export function hasEffects({ goesBack, stays }: Pick<Undo, 'goesBack' | 'stays'>
 
 /** The sentences; `isOver`: it was done. */
 export function describeUndo({ goesBack, stays }: Undo, say: Say, isOver: boolean): string[] {
-  const back = listOf([...new Set(goesBack.map((one) => describeGoingBack(one, say)))], say);
-  const rest = listOf([...new Set(stays.map((one) => describeStaying(one, say)))], say);
+  const back = listOf([...new Set(goesBack.map((one) => describeGoingBack(one, say, inMarkdown)))], say);
+  const rest = listOf([...new Set(stays.map((one) => describeStaying(one, say, inMarkdown)))], say);
   return [
     ...(back === undefined ? [] : [say(isOver ? 'undo.went_back' : 'undo.back', { things: back })]),
     ...(rest === undefined ? [] : [say(isOver ? 'undo.stayed' : 'undo.stays', { things: rest })]),
   ];
 }
 
-/** Each thing in words, for a list. */
+/** Writes the name of a thing. */
+type Write = (name: string, kind: UndoKind) => string;
+
+const inPlain: Write = (name) => name;
+
+/** Names are text of others. */
+const inMarkdown: Write = (name, kind) =>
+  kind === 'file' ? `\`${name.replaceAll('`', "'")}\`` : escapeMarkdown(name);
+
+/** Each thing in plain words, for a list. */
 export function wordUndo({ turnId, content, goesBack, stays }: Undo, say: Say): WordedUndo {
   return {
     turnId,
     content,
-    goesBack: goesBack.map((one) => ({ ...one, text: describeGoingBack(one, say) })),
-    stays: stays.map((one) => ({ ...one, text: describeStaying(one, say) })),
+    goesBack: goesBack.map((one) => ({ ...one, text: describeGoingBack(one, say, inPlain) })),
+    stays: stays.map((one) => ({ ...one, text: describeStaying(one, say, inPlain) })),
   };
 }
 
 /** Such as "a.txt (restored)". */
-function describeGoingBack({ how, ...one }: GoingBack, say: Say): string {
-  const thing = thingOf(one, say);
+function describeGoingBack({ how, ...one }: GoingBack, say: Say, write: Write): string {
+  const thing = thingOf(one, say, write);
   if (one.kind === 'plan') return say('undo.cancelled', { thing });
   return say(how === 'restored' ? 'undo.restored' : 'undo.removed', { thing });
 }
 
 /** Such as "c.bin (changed since)", or "the message to Ann". */
-function describeStaying({ why: reason, text, ...one }: Staying, say: Say): string {
-  if (text !== undefined) return clipEnd(say.text(text), 2 * MAX_REPEATED);
-  const thing = thingOf(one, say);
+function describeStaying({ why: reason, text, ...one }: Staying, say: Say, write: Write): string {
+  if (text !== undefined)
+    return write(clipEnd(oneLine(visibleText(say.text(text))), 2 * MAX_REPEATED), one.kind);
+  const thing = thingOf(one, say, write);
   return reason === 'lasting' ? thing : say(REASONS[reason], { thing });
 }
 
@@ -68,9 +79,9 @@ const REASONS = {
   not_written: 'undo.not_written',
 } as const satisfies Record<Exclude<StayReason, 'lasting'>, string>;
 
-function thingOf({ kind, name }: { kind: UndoKind; name: string }, say: Say): string {
-  const shown = clipEnd(oneLine(visibleText(name)), MAX_REPEATED);
-  if (kind === 'file') return `\`${shown.replaceAll('`', "'")}\``;
+function thingOf({ kind, name }: { kind: UndoKind; name: string }, say: Say, write: Write): string {
+  const shown = write(clipEnd(oneLine(visibleText(name)), MAX_REPEATED), kind);
+  if (kind === 'file') return shown;
   const plain = PLAIN[kind];
   if (plain !== undefined) return say(plain);
   switch (kind) {

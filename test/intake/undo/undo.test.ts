@@ -99,7 +99,7 @@ describeStore('an undo', (databases) => {
       }
     };
     await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), run), {
-      numRuns: campaignSize(400),
+      numRuns: Math.max(40, campaignSize(250)),
       seed: 5,
     });
   }, 600_000);

@@ -17,6 +17,7 @@ import { asSentAgain } from './files.tsx';
 import { LinkedChats } from './linked-chats.tsx';
 import type { Outbox } from './outbox.ts';
 import type { TurnAct } from './turn/turn.ts';
+import { confirmUndo } from './undo-dialog.tsx';
 
 /** The chat that is shown, or was before the settings. */
 export const shownChat = signal<Chat | undefined>(undefined);
@@ -199,7 +200,10 @@ export class Chat {
         this.#page.outbox.send(fork, act.content, act.files.map(asSentAgain));
       return;
     }
-    if (act.do === 'choose') await api.choose(this.key, act.turnId);
+    if (act.do === 'undo') {
+      if (!(await confirmUndo(await api.previewUndo(this.key, act.turnId)))) return;
+      await api.undo(this.key, act.turnId);
+    } else if (act.do === 'choose') await api.choose(this.key, act.turnId);
     else {
       const { note } = await api.again(this.key, act.do === 'reword' ? act.content : undefined);
       if (note !== undefined) toast(note);

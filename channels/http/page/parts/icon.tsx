@@ -31,6 +31,7 @@ const PATHS = {
   skip: 'M6 8h8a4 4 0 0 1 0 8H8M11 13l-3 3 3 3',
   stop: 'M7 7h10v10H7z',
   trash: 'M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13',
+  undo: 'M9 14L4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3',
   user: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 21a8 8 0 0 1 16 0',
   zap: 'M13 3L5 14h6l-1 7 8-11h-6z',
 } as const;

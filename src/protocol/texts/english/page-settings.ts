@@ -351,6 +351,7 @@ export const pageTurns = {
   'page.trace.role_tool': 'Tool result',
   'page.act.copy': 'Copy the answer',
   'page.act.again': 'Answer again',
+  'page.act.undo': 'Undo this answer',
   'page.act.fork': 'Continue from here in another chat',
   'page.act.answered_by': 'Answered by {model}',
   'page.act.tries': 'Answers to this question',

@@ -143,6 +143,12 @@ function Foot({ turn: { stored, marks, visibility }, chat }: TurnProps): JSX.Ele
         label={say('page.act.again')}
         act={() => void chat.act({ do: 'retry' })}
       />
+      <ActButton
+        icon="undo"
+        class="unless-taken-back"
+        label={say('page.act.undo')}
+        act={() => void chat.act({ do: 'undo', turnId })}
+      />
       <ActButton icon="fork" label={say('page.act.fork')} act={() => void chat.act({ do: 'fork', seq })} />
       {trace}
       {model && (

@@ -68,6 +68,7 @@ export type TurnAct =
   | { do: 'fork'; seq: number }
   | { do: 'retry' }
   | { do: 'choose'; turnId: string }
+  | { do: 'undo'; turnId: string }
   | { do: 'trace'; turnId: string }
   | { do: 'edit'; seq: number; content: string; files: readonly string[] }
   /** Asks the last question again in other words. */

@@ -87,6 +87,27 @@ describePage('acting on a conversation', (tab) => {
     await tab.page.getByText('Undone: ').waitFor({ state: 'hidden' });
   });
 
+  it('shows in a dialog what an undo brings back and what not, and does nothing when it is declined', async () => {
+    const args = { action: 'replace', items: [{ text: 'Water the plants' }] };
+    fixture.ollama.answer({ toolCalls: [{ name: 'todo', args }] }, { when: 'list it' });
+    await write(tab.page, 'list it');
+    await shows('list it', 'echo: list it');
+    const dialog = tab.page.getByRole('dialog', { name: 'Undo “list it” and its answer?' });
+    await press('Undo this answer');
+    await dialog.getByRole('listitem').filter({ hasText: 'the to-do list (removed)' }).waitFor();
+    await tab.screenshot('undo-dialog');
+    await dialog.getByRole('button', { name: 'Keep' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await tab.page.getByText('Undone: ').count()).toBe(0);
+    const key = new URL(tab.page.url()).hash.slice(1);
+    const todos = async () => await fixture.store.todos.todos(key as 'http:1');
+    expect(await todos()).toMatchObject([{ text: 'Water the plants' }]);
+    await press('Undo this answer');
+    await dialog.getByRole('button', { name: 'Undo' }).click();
+    await tab.page.getByText('Undone: the model no longer sees this.').waitFor();
+    expect(await todos()).toEqual([]);
+  });
+
   it('answers the last question in other words in the same chat, as a version of it', async () => {
     await write(tab.page, 'what is tea?');
     await shows('what is tea?', 'echo: what is tea?');
