@@ -128,7 +128,7 @@ describeGateway(
     it('undoes question and answer one after the other, visibly, and restores them', async () => {
       await ask('undone', 'one');
       const second = await ask('undone', 'two');
-      expect(await (await act('undone', 'undo')).json()).toEqual({ turnId: second, content: 'two' });
+      expect(await (await act('undone', 'undo')).json()).toMatchObject({ turnId: second, content: 'two' });
       expect(await shown('undone')).toEqual(['one', 'echo: one', '-two', '-echo: two']);
       expect(await nextReads('undone', 'three')).toEqual(['one', 'echo: one', 'three']);
       await act('undone', `turns/${second}/choose`);

@@ -152,9 +152,9 @@ describeGateway('a turn that is undone', options, (fixture) => {
     );
     expect(await filesOf('http:http')).toEqual({ 'a.txt': '12\n', 's.txt': 'by the subagent' });
     const goesBack = [
-      { kind: 'file', name: 's.txt', how: 'removed', text: '`s.txt` (removed)' },
-      { kind: 'file', name: 'a.txt', how: 'restored', text: '`a.txt` (restored)' },
-      { kind: 'file', name: 'gone.txt', how: 'restored', text: '`gone.txt` (restored)' },
+      { kind: 'file', name: 's.txt', how: 'removed', text: 's.txt (removed)' },
+      { kind: 'file', name: 'a.txt', how: 'restored', text: 'a.txt (restored)' },
+      { kind: 'file', name: 'gone.txt', how: 'restored', text: 'gone.txt (restored)' },
     ];
     expect(await preview('http')).toEqual({ turnId, content: 'second', goesBack, stays: [] });
     expect(await (await undo('http', { json: {} })).json()).toEqual({
