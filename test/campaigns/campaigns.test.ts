@@ -19,6 +19,7 @@ const USUAL = [
   'nodes on postgres',
   'postgres on postgres',
   'power-cuts on embedded',
+  'undo on embedded',
   'work on postgres',
   'workers on postgres',
 ];

@@ -13,6 +13,7 @@ import { failovers, postgres } from './postgres.ts';
 import { powerCuts } from './power-cuts.ts';
 import { processes } from './processes.ts';
 import { soak } from './soak.ts';
+import { undo } from './undo.ts';
 import { work } from './work.ts';
 import { workers } from './workers.ts';
 
@@ -31,6 +32,7 @@ export const campaigns: readonly Campaign[] = [
   budgets,
   plans,
   links,
+  undo,
   workers,
   soak,
 ];

@@ -15,14 +15,30 @@ import {
   type UndoStore,
 } from '../../protocol/sessions/undo.ts';
 import { markAt } from './folder-state.ts';
-import { saveFile } from './save-file.ts';
+import { removeUnfinished, saveFile } from './save-file.ts';
 import { openFolder, openInside, pathParts } from './workspace.ts';
+
+/** Folders that are remembered; those of others are looked through again. */
+const MAX_SWEPT_FOLDERS = 1_000;
 
 type Contents = Pick<UndoStore, 'missingContents' | 'storeContent' | 'content'>;
 
 /** Makes the `FileJournal` of the folders in `files`; `contents` stores what was in them. */
 export function createFileJournal(files: SessionFiles, contents: Contents, log: Log): FileJournal {
   const lock = new KeyedLock();
+  /** Folders without what an earlier process left there. */
+  const swept = new Set<string>();
+  const sweep = async (folder: string): Promise<void> => {
+    if (swept.has(folder)) return;
+    try {
+      await removeUnfinished(await files.open(folder));
+    } catch (error) {
+      if (!(error instanceof ToolError)) throw error;
+      log.info({ err: error, folder }, 'folder_not_swept');
+    }
+    if (swept.size >= MAX_SWEPT_FOLDERS) swept.clear();
+    swept.add(folder);
+  };
   const marksIn = async (folder: string, place: string, paths: readonly string[] | undefined) =>
     paths === undefined
       ? await files.marks(folder)
@@ -36,7 +52,11 @@ export function createFileJournal(files: SessionFiles, contents: Contents, log: 
       return marks;
     },
     restore: async (folder, to, from) => await restore(contents, await files.open(folder), to, from, log),
-    exclusively: (folder, signal, work) => lock.run(folder, signal, work),
+    exclusively: (folder, signal, work) =>
+      lock.run(folder, signal, async () => {
+        await sweep(folder);
+        return await work();
+      }),
   };
 }
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { errorCode, ToolError, unless } from '../../protocol/errors.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
 import { walkEverything } from '../../lib/walk-folder.ts';
-import { checkKind, namesIn, openFolder, pathError, pathParts } from './workspace.ts';
+import { checkKind, namesIn, openFolder, pathError, pathParts, walkFolder } from './workspace.ts';
 
 /** All files of a session's folder together, in bytes. */
 export const MAX_WORKSPACE_BYTES = 256 * 1024 * 1024;
@@ -72,7 +72,7 @@ export async function saveFile(
   const target = path.join(folder.place, name);
   const oldMode = await modeOf(target, filePath);
   const mode = newMode ?? oldMode;
-  const temporary = path.join(folder.place, `.${randomUUID()}.unfinished`);
+  const temporary = path.join(folder.place, `.${randomUUID()}${UNFINISHED}`);
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
     await using file = await open(temporary, flags, mode);
@@ -82,6 +82,17 @@ export async function saveFile(
     // The failure to write is what the caller must hear of; the file may not exist yet.
     await unlink(temporary).catch(() => undefined);
     throw pathError(error, filePath);
+  }
+}
+
+/** How a file ends that a killed process has not finished writing. */
+const UNFINISHED = '.unfinished';
+
+/** Removes such files below a folder in which no one writes now. Throws `ToolError`. */
+export async function removeUnfinished(workspace: string): Promise<void> {
+  for await (const { name, place, isFile } of walkFolder(workspace)) {
+    if (isFile && /(^|\/)\.[0-9a-f-]{36}\.unfinished$/.test(name))
+      await unless(['ENOENT'], unlink(place), undefined);
   }
 }
 
