@@ -351,8 +351,8 @@ export function wireUndo({ turnId, content, goesBack, stays }: WordedUndo) {
   return {
     turnId,
     content,
-    goesBack: goesBack.map(({ kind, name, how, text }) => ({ kind, name, how, text })),
-    stays: stays.map(({ kind, name, why, text }) => ({ kind, name, why, text })),
+    goesBack: goesBack.map(({ target: _target, ...thing }) => thing),
+    stays: stays.map(({ target: _target, ...thing }) => thing),
   };
 }
 

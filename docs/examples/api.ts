@@ -2586,13 +2586,23 @@ export interface Api {
     };
     answer: Receipt;
   };
+  'GET /v1/sessions/{key}/undo': {
+    path: {
+      key: string;
+    };
+    query?: {
+      turn?: string;
+    };
+    answer: Undo;
+  };
   'POST /v1/sessions/{key}/undo': {
     path: {
       key: string;
     };
-    answer: {
-      [k: string]: unknown;
+    query?: {
+      turn?: string;
     };
+    answer: Undo;
   };
   'POST /v1/sessions/{key}/turns/{turn}/choose': {
     path: {
@@ -3792,6 +3802,31 @@ export interface Queue {
      * ISO 8601
      */
     createdAt: string;
+    [k: string]: unknown;
+  }[];
+  [k: string]: unknown;
+}
+export interface Undo {
+  turnId: string;
+  /**
+   * the question
+   */
+  content: string;
+  goesBack: {
+    kind: string;
+    name: string;
+    how: 'restored' | 'removed';
+    /**
+     * in the language of the token's person
+     */
+    text: string;
+    [k: string]: unknown;
+  }[];
+  stays: {
+    kind: string;
+    name: string;
+    why: string;
+    text: string;
     [k: string]: unknown;
   }[];
   [k: string]: unknown;

@@ -90,6 +90,13 @@ import {
 import { MAX_SHARED_BYTES } from '../../src/protocol/agent/tool.ts';
 import { FIRST_AFTER_MS, RESERVE_BYTES } from '../../src/ops/daily-backups.ts';
 import { MAX_MESSAGE_LENGTH } from '../../src/intake/receive.ts';
+import {
+  MAX_UNDO_BYTES,
+  MAX_UNDO_CALL_BYTES,
+  MAX_UNDO_FILE_BYTES,
+  MAX_UNDO_FILES,
+  UNDO_DAYS,
+} from '../../src/protocol/sessions/undo.ts';
 import { MESSAGE_RATE } from '../../src/intake/limits.ts';
 import { MAX_SANDBOX_FILE_BYTES, MAX_SHARED_MEMORY_BYTES } from '../../src/tools/exec/sandbox-run.ts';
 import { MAX_PROCESSES } from '../../src/tools/exec/sandbox-group.ts';
@@ -120,6 +127,8 @@ const PROMISES: Readonly<Record<string, readonly string[]>> = {
     `keeps ${MAX_MEMORIES} facts of up to ${n(MAX_MEMORY_CHARS)} characters`,
     `there are ${MAX_UNVERIFIED_MEMORIES} unverified ones, which drop only each other, and a turn adds at most ${MAX_UNVERIFIED_PER_TURN}`,
     `out of the ${HISTORY_ROWS} that are sent`,
+    `of a file larger than ${mib(MAX_UNDO_FILE_BYTES)} the earlier content is not kept, nor of more than ${MAX_UNDO_FILES} files or ${mib(MAX_UNDO_CALL_BYTES)} that one call`,
+    `take up to ${mib(MAX_UNDO_BYTES)} and are kept for ${UNDO_DAYS} days`,
     `arguments are longer than ${n(MAX_ASKED_CHARS)} characters is refused`,
     `up to ${n(MAX_SHOWN_FILE)} characters with their text; a call may name ${MAX_NAMED_FILES} of them`,
   ],

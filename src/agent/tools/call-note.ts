@@ -1,6 +1,6 @@
 /** What is stored with the journal about a call, so that an undo of its turn can bring back what it changed. */
 import { ToolError } from '../../protocol/errors.ts';
-import type { CallNote } from '../../protocol/sessions/undo.ts';
+import type { CallNote } from '../../protocol/agent/call-note.ts';
 import { textRef, type TextRef } from '../../protocol/texts/say.ts';
 import type { Tool } from '../../protocol/agent/tool.ts';
 import type { AgentShared } from '../deps.ts';

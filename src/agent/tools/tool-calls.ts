@@ -5,7 +5,7 @@ import { PLAN_TOOL } from '../../protocol/agent/profile.ts';
 import { LaneAbort } from '../../protocol/bus.ts';
 import { GatewayError, ToolError, toGatewayError } from '../../protocol/errors.ts';
 import type { ToolCall } from '../../protocol/agent/provider.ts';
-import type { CallNote } from '../../protocol/sessions/undo.ts';
+import type { CallNote } from '../../protocol/agent/call-note.ts';
 import { MAX_SUBAGENTS_AT_ONCE } from '../../protocol/agent/subagents.ts';
 import type { SessionFiles, Tool, ToolContext } from '../../protocol/agent/tool.ts';
 import { askPerson } from './ask-person.ts';
@@ -172,19 +172,19 @@ async function runTool(
   const workspace = await files.open(turn.folder).catch(toGatewayError);
   if (workspace instanceof GatewayError) return failure(workspace.message);
   const isRepeat = turn.rows.intended(n, callIndex);
-  const noted = { tool, args, callKey };
+  const run = { tool, args, callKey };
   if (!isRepeat) {
     const gated = { callKey, toolCallId: call.id, tool, args, agentId: agentIdOf(turn) };
     const refusal = (await refuseWhileAsking(shared, turn, gated)) ?? (await passGate(turn, gated, shared));
     if (refusal !== undefined) return refusal;
     if (tool.question !== undefined) {
       const answer = await askPerson(shared, turn, gated);
-      return { ...answer, note: await noteAfter(shared, turn, noted, answer, false) };
+      return { ...answer, note: await noteAfter(shared, turn, run, answer, false) };
     }
   }
   const userRole = await userRoleOf(turn, shared.isOwner);
   if (!isRepeat && tool.effect !== 'pure')
-    await journalIntent(shared, turn, n, callIndex, call, await noteBefore(shared, turn, noted));
+    await journalIntent(shared, turn, n, callIndex, call, await noteBefore(shared, turn, run));
   const subagent = turn.agents?.forCall(turn, callKey, signal);
   let running = true;
   // Events of an abandoned tool are dropped: its call has a result already.
@@ -205,7 +205,7 @@ async function runTool(
   if (output !== undefined) turn.rows.taint.noteSent(output);
   const outcome = await executeTool(tool, args, ctx, tool.limitMs ?? shared.limits.toolMs);
   running = false;
-  const callNote = await noteAfter(shared, turn, noted, outcome, isRepeat);
+  const callNote = await noteAfter(shared, turn, run, outcome, isRepeat);
   // Before the result is stored, so that whichever node continues finds what it refers to.
   const unshared = tool.files === undefined ? [] : await files.share(turn.folder);
   await subagent?.settled();

@@ -1,12 +1,6 @@
 /** What an undo brings back and what it leaves, in words. */
-import type {
-  GoingBack,
-  Staying,
-  StayReason,
-  Undo,
-  UndoKind,
-  WordedUndo,
-} from '../../protocol/sessions/undo.ts';
+import type { GoingBack, Staying, Undo, UndoKind, WordedUndo } from '../../protocol/sessions/undo.ts';
+import type { StayReason } from '../../protocol/agent/call-note.ts';
 import type { PlainKey, Say } from '../../protocol/texts/say.ts';
 import { escapeMarkdown } from '../../lib/markdown/references.ts';
 import { clipEnd, oneLine, visibleText } from '../../lib/text.ts';
@@ -56,10 +50,10 @@ export function wordUndo({ turnId, content, goesBack, stays }: Undo, say: Say): 
 }
 
 /** Such as "a.txt (restored)". */
-function describeGoingBack({ how, ...one }: GoingBack, say: Say, write: Write): string {
+function describeGoingBack(one: GoingBack, say: Say, write: Write): string {
   const thing = thingOf(one, say, write);
   if (one.kind === 'plan') return say('undo.cancelled', { thing });
-  return say(how === 'restored' ? 'undo.restored' : 'undo.removed', { thing });
+  return say(one.how === 'restored' ? 'undo.restored' : 'undo.removed', { thing });
 }
 
 /** Such as "c.bin (changed since)", or "the message to Ann". */
@@ -80,21 +74,21 @@ const REASONS = {
 } as const satisfies Record<Exclude<StayReason, 'lasting'>, string>;
 
 function thingOf({ kind, name }: { kind: UndoKind; name: string }, say: Say, write: Write): string {
-  const shown = write(clipEnd(oneLine(visibleText(name)), MAX_REPEATED), kind);
-  if (kind === 'file') return shown;
+  const label = write(clipEnd(oneLine(visibleText(name)), MAX_REPEATED), kind);
+  if (kind === 'file') return label;
   const plain = PLAIN[kind];
   if (plain !== undefined) return say(plain);
   switch (kind) {
     case 'note':
-      return say('undo.note', { name: shown });
+      return say('undo.note', { name: label });
     case 'profile':
-      return say('undo.profile', { name: shown });
+      return say('undo.profile', { name: label });
     case 'schedule':
-      return say('undo.schedule', { name: shown });
+      return say('undo.schedule', { name: label });
     case 'memory':
-      return say('undo.memory', { name: shown });
+      return say('undo.memory', { name: label });
     default:
-      return say('undo.plan', { name: shown });
+      return say('undo.plan', { name: label });
   }
 }
 

@@ -7,14 +7,13 @@ import type { SessionKey } from '../../protocol/message.ts';
 import {
   decideUndo,
   type Effect,
-  type FileMark,
   readMark,
-  type StayReason,
   type UndoableTurn,
   type Undoing,
   type UndoPreview,
   type UndoStore,
 } from '../../protocol/sessions/undo.ts';
+import type { FileMark, StayReason } from '../../protocol/agent/call-note.ts';
 import { RETRY_REFUSALS, type RetryRefusal } from '../../protocol/store/records.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 
@@ -85,9 +84,9 @@ async function undoableTurn(
     }
   }
   if (calls.length === 0) return turn;
-  const closed = await store.undoable(session, turn.turnId);
-  if (typeof closed === 'string') throw notChanged(closed);
-  return closed;
+  const current = await store.undoable(session, turn.turnId);
+  if (typeof current === 'string') throw notChanged(current);
+  return current;
 }
 
 /** What is at the paths of the files that the turn changed. What cannot be looked at is not as the turn left it. */
@@ -116,26 +115,26 @@ async function putFilesBack(deps: UndoDeps, turn: UndoableTurn): Promise<void> {
   const { folder, turnId } = turn;
   const pending = turn.effects.filter(({ kind, state }) => kind === 'file' && state === 'undoing');
   if (pending.length === 0) return;
-  const settled: { path: string; stays: StayReason | undefined }[] = [];
+  const outcomes: { path: string; stays: StayReason | undefined }[] = [];
   for (const effect of pending) {
-    const { target: path, before } = effect;
-    settled.push({ path, stays: await putFileBack(deps, folder, effect) });
-    if (before !== undefined) continue;
+    const { target: path, original } = effect;
+    outcomes.push({ path, stays: await putFileBack(deps, folder, effect) });
+    if (original !== undefined) continue;
     await files.discard(folder, pictureOf(path));
     await keptFiles.drop(folder, path);
   }
   // Other nodes must have them before the next turn.
   await files.share(folder);
-  for (const { path, stays } of settled) await store.settled(turnId, path, stays);
+  for (const { path, stays } of outcomes) await store.settled(turnId, path, stays);
 }
 
 async function putFileBack(
   { journal, log }: UndoDeps,
   folder: string,
-  { target: path, before, after }: Effect,
+  { target: path, original, result }: Effect,
 ): Promise<StayReason | undefined> {
   try {
-    return await journal.restore(folder, readMark(path, before), readMark(path, after));
+    return await journal.restore(folder, readMark(path, original), readMark(path, result));
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     log.warn({ err: error, file: path }, 'file_not_restored');

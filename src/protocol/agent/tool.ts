@@ -4,7 +4,7 @@ import type { EventBody } from '../event.ts';
 import type { Log } from '../log.ts';
 import type { Address, SessionKey } from '../message.ts';
 import type { Reach, ResultSource, Source, ToolEffect, ToolRisk } from './risk.ts';
-import type { Changeable, FileMark, StayReason } from '../sessions/undo.ts';
+import type { Changeable, FileMark, StayReason } from './call-note.ts';
 import type { Spawn } from './subagents.ts';
 import type { z } from 'zod';
 import type { WriteCommand } from '../isomorphic/fill-text.js';

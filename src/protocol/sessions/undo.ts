@@ -1,5 +1,6 @@
 /** Undoing a turn: what its calls changed, what of that goes back, and what stays as it is and why. */
 import type { Address, SessionKey } from '../message.ts';
+import type { CallNote, FileMark, OpenCall, StayReason } from '../agent/call-note.ts';
 import type { Question, RetryRefusal } from '../store/records.ts';
 import type { TextRef } from '../texts/say.ts';
 
@@ -12,48 +13,6 @@ export const MAX_UNDO_CALL_BYTES = 32 * 1024 * 1024;
 export const MAX_UNDO_BYTES = 128 * 1024 * 1024;
 /** Earlier contents that no call has used for so many days are deleted. */
 export const UNDO_DAYS = 7;
-
-/** What a call can change in the gateway: files of its folder, and rows; `memory:7` is one fact about its person. */
-export type Changeable = 'files' | 'todos' | 'scratchpad' | 'profile' | 'schedules' | `memory:${number}`;
-
-/** What is at a path: without a digest, nothing. Only plain files have a size and a mode. */
-export interface FileMark {
-  path: string;
-  sha256?: string | undefined;
-  bytes?: number | undefined;
-  mode?: number | undefined;
-}
-
-/** What is stored with a journal row about its call, before and after it runs. */
-export interface CallNote {
-  when: 'before' | 'after';
-  session: SessionKey;
-  /** The turn that an undo names: for a subagent, the one that started it. */
-  turnId: string;
-  callKey: string;
-  /** Whose facts it changes. */
-  memoryOwner: string;
-  changes: readonly Changeable[];
-  /** The files that it may change; undefined = none, or they cannot be looked at. */
-  files?: readonly FileMark[] | undefined;
-  /** `files` are all those of the folder. */
-  isWhole?: boolean | undefined;
-  /** What no undo brings back, such as a message that was sent. */
-  lasting?: TextRef | undefined;
-}
-
-/** A call that was begun and has no result, because its turn ended in a crash. */
-export type OpenCall = Omit<CallNote, 'when' | 'files'> & { paths: readonly string[] | undefined };
-
-/** Why something stays as it is. */
-export type StayReason =
-  | 'changed_since'
-  | 'later_turn'
-  | 'too_large'
-  | 'not_plain'
-  | 'given_up'
-  | 'not_written'
-  | 'lasting';
 
 export type UndoKind = 'file' | 'todo' | 'note' | 'profile' | 'schedule' | 'memory' | 'plan' | 'lasting';
 
@@ -88,8 +47,9 @@ export interface Effect {
   target: string;
   state: 'done' | 'undoing' | 'undone' | 'stays';
   why?: StayReason | undefined;
-  before?: unknown;
-  after?: unknown;
+  /** What was there before the turn, and what the turn left; absent = nothing. */
+  original?: unknown;
+  result?: unknown;
   /** What is there now, for everything but files. */
   current?: unknown;
   /** A later turn changed the same thing, and was not undone. */
@@ -164,15 +124,16 @@ export function decideUndo(
   const goesBack: GoingBack[] = [];
   const stays: Staying[] = [];
   for (const effect of effects) {
-    const { kind, target, before, after, state, why: storedReason } = effect;
+    const { kind, target, original, result, state, why: storedReason } = effect;
     const item = { kind, target, name: nameOf(effect) };
     if (kind === 'lasting') {
-      stays.push({ ...item, why: 'lasting', text: readLasting(after) });
+      stays.push({ ...item, why: 'lasting', text: readLasting(result) });
       continue;
     }
-    if (essenceOf(before) === essenceOf(after)) continue;
+    if (essenceOf(original) === essenceOf(result)) continue;
     const reason = state === 'done' ? whyItStays(effect, marks) : storedReason;
-    if (reason === undefined) goesBack.push({ ...item, how: before === undefined ? 'removed' : 'restored' });
+    if (reason === undefined)
+      goesBack.push({ ...item, how: original === undefined ? 'removed' : 'restored' });
     else stays.push({ ...item, why: reason });
   }
   return { goesBack, stays };
@@ -180,15 +141,15 @@ export function decideUndo(
 
 /** The rule: it goes back if it is exactly as the turn left it, and no later turn changed it. */
 function whyItStays(effect: Effect, marks: ReadonlyMap<string, FileMark>): StayReason | undefined {
-  const { kind, target, before, after, current, isBuiltUpon, isStored } = effect;
+  const { kind, target, original, result, current, isBuiltUpon, isStored } = effect;
   if (isBuiltUpon) return 'later_turn';
-  if (kind !== 'file') return essenceOf(current) === essenceOf(after) ? undefined : 'changed_since';
-  const earlier = readMark(target, before);
+  if (kind !== 'file') return essenceOf(current) === essenceOf(result) ? undefined : 'changed_since';
+  const mark = readMark(target, original);
   const sha256 = marks.get(target)?.sha256;
-  if (sha256 !== readMark(target, after).sha256) return 'changed_since';
-  if (earlier.sha256 === undefined || isStored) return undefined;
-  if (earlier.bytes === undefined) return 'not_plain';
-  return earlier.bytes > MAX_UNDO_FILE_BYTES ? 'too_large' : 'given_up';
+  if (sha256 !== readMark(target, result).sha256) return 'changed_since';
+  if (mark.sha256 === undefined || isStored) return undefined;
+  if (mark.bytes === undefined) return 'not_plain';
+  return mark.bytes > MAX_UNDO_FILE_BYTES ? 'too_large' : 'given_up';
 }
 
 /** What two values of a thing must have in common to be the same: when a schedule fires next does not count, nor a mode. */
@@ -218,9 +179,9 @@ const NAMES: Partial<Record<UndoKind, string>> = {
   plan: 'goal',
 };
 
-function nameOf({ kind, target, before, after }: Effect): string {
+function nameOf({ kind, target, original, result }: Effect): string {
   const field = NAMES[kind];
   if (field === undefined) return kind === 'file' || kind === 'note' ? target : '';
-  const value = Object.entries((before ?? after ?? {}) as object).find(([name]) => name === field)?.[1];
+  const value = Object.entries((original ?? result ?? {}) as object).find(([name]) => name === field)?.[1];
   return typeof value === 'string' ? value : '';
 }

@@ -16,7 +16,7 @@ import type {
   TurnFinish,
 } from './records.ts';
 import type { SessionChange, SessionListStore, TurnStatus } from '../sessions/session-list.ts';
-import type { CallNote } from '../sessions/undo.ts';
+import type { CallNote } from '../agent/call-note.ts';
 import type { AcceptRequest, AcceptResult } from './accept.ts';
 import type { Todo } from './notes.ts';
 import type { Source } from '../agent/risk.ts';

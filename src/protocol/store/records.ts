@@ -8,7 +8,7 @@ import type { Echo, ToolCall, Usage } from '../agent/provider.ts';
 import type { Source } from '../agent/risk.ts';
 import { textRef, type TextRef } from '../texts/say.ts';
 import type { ModelUsage, Settlement } from '../agent/usage.ts';
-import type { CallNote } from '../sessions/undo.ts';
+import type { CallNote } from '../agent/call-note.ts';
 import type { ObservedMessage } from './group-chats.ts';
 import type { TraceAttempt } from './traces.ts';
 

@@ -9,6 +9,7 @@ import { pageChat, pageChats, pageErrors, pageFrame, pagePlans } from './english
 import { notifications, pageAsks, pageMarkdown } from './english/page-answers.ts';
 import { pageSettings, pageTurns } from './english/page-settings.ts';
 import { replays } from './english/replays.ts';
+import { undo } from './english/undo.ts';
 import { settingNames } from './english/setting-names.ts';
 
 export const ENGLISH = {
@@ -37,6 +38,7 @@ export const ENGLISH = {
   ...providers,
   ...replays,
   ...settings,
+  ...undo,
   ...settingNames,
   ...surfaces,
   ...trace,

@@ -1,7 +1,8 @@
 /** What turns change, in the statements of their journal: for an undo. Also the earlier contents of files. */
 import { cleanJson } from '../../lib/json/json.ts';
 import type { Todo } from '../../protocol/store/notes.ts';
-import { type CallNote, MAX_UNDO_BYTES, UNDO_DAYS, type UndoStore } from '../../protocol/sessions/undo.ts';
+import { MAX_UNDO_BYTES, UNDO_DAYS, type UndoStore } from '../../protocol/sessions/undo.ts';
+import type { CallNote } from '../../protocol/agent/call-note.ts';
 import type { Database, Fragment, Sql } from '../database/database.ts';
 
 /**
@@ -12,12 +13,12 @@ export function notedCall(sql: Sql, note: CallNote | undefined, guard: Fragment)
   if (note === undefined) return sql``;
   const { session, turnId, callKey, changes, memoryOwner, files, isWhole = false, lasting } = note;
   if (note.when === 'before') {
-    const stored = cleanJson({ changes, memoryOwner, files, isWhole, lasting });
+    const call = cleanJson({ changes, memoryOwner, files, isWhole, lasting });
     return sql`,
       called as (
         insert into turn_effect (session, turn_id, kind, target, before)
         select ${session}, ${turnId}, 'call', ${callKey},
-          ${stored}::jsonb || jsonb_build_object('rows', ${rowsNow(sql, note)}) from ${guard}
+          ${call}::jsonb || jsonb_build_object('rows', ${rowsNow(sql, note)}) from ${guard}
         on conflict (turn_id, kind, target) do nothing)`;
   }
   return sql`,

@@ -8,11 +8,10 @@ import {
   decideUndo,
   type Effect,
   essenceOf,
-  type FileMark,
-  type OpenCall,
   type UndoableTurn,
   type UndoStore,
 } from '../../protocol/sessions/undo.ts';
+import type { FileMark, OpenCall } from '../../protocol/agent/call-note.ts';
 import type { RetryRefusal } from '../../protocol/store/records.ts';
 import { textRef } from '../../protocol/texts/say.ts';
 import { type Database, type Fragment, type Sql, withoutNulls } from '../database/database.ts';
@@ -160,9 +159,9 @@ async function refusalNow(
 
 async function findTurn(sql: Sql, session: string, id: string | undefined): Promise<TurnRow | undefined> {
   const newest = id === undefined ? await newestTurn(sql, session, sql``) : undefined;
-  const wanted = id ?? newest?.turnId;
-  if (wanted === undefined || wanted.length < MIN_ID_CHARS) return undefined;
-  const ending = wanted.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  const name = id ?? newest?.turnId;
+  if (name === undefined || name.length < MIN_ID_CHARS) return undefined;
+  const ending = name.replaceAll(/[\\%_]/g, String.raw`\$&`);
   const rows = await sql<TurnRow[]>`
     select t.id as "turnId", coalesce(t.retry_of, t.id) as first, s.folder, t.address,
       (${questionOf(sql, sql``)}) as content, coalesce(s.undoing = coalesce(t.retry_of, t.id), false) as undoing,
@@ -185,7 +184,7 @@ interface EffectRow extends Effect {
 async function effectsOf(sql: Sql, session: string, { first }: Pick<TurnRow, 'first'>): Promise<Effect[]> {
   const rows = await sql<EffectRow[]>`
     with answers as (${answersTo(sql, first)})
-    select e.kind, e.target, e.before, e.after, e.state, e.reason as why,
+    select e.kind, e.target, e.before as original, e.after as result, e.state, e.reason as why,
       case e.kind
         when 'todo' then (select items from todo where session = ${session})
         when 'note' then (select ${noteJson(sql)} from scratchpad where session = ${session} and name = e.target)
@@ -202,16 +201,16 @@ async function effectsOf(sql: Sql, session: string, { first }: Pick<TurnRow, 'fi
       -- A fact that the turn has both learned and forgotten.
       and not (e.kind = 'memory' and e.before is not null and split_part(e.before ->> 'key', '/', 1) in (select id from answers))
     order by e.seq`;
-  const learned = await sql<Effect[]>`
-    select 'memory' as kind, id::text as target, ${memoryJson(sql)} as after, ${memoryJson(sql)} as current, 'done' as state,
+  const facts = await sql<Effect[]>`
+    select 'memory' as kind, id::text as target, ${memoryJson(sql)} as result, ${memoryJson(sql)} as current, 'done' as state,
       false as "isBuiltUpon", false as "isStored"
     from memory m where session = ${session} and split_part(key, '/', 1) in (${answersTo(sql, first)}) order by id`;
-  const planned = await sql<Effect[]>`
-    select 'plan' as kind, id as target, doc as after, doc as current, 'done' as state,
+  const plans = await sql<Effect[]>`
+    select 'plan' as kind, id as target, doc as result, doc as current, 'done' as state,
       false as "isBuiltUpon", false as "isStored"
     from plan where turn_id in (${answersTo(sql, first)}) and doc ->> 'state' in ('running', 'paused', 'stored')
     order by created_at`;
-  return combined([...withoutNulls(rows), ...learned, ...planned]);
+  return combined([...withoutNulls(rows), ...facts, ...plans]);
 }
 
 /** Of several changes of a thing, oldest first: what was there before those that build on each other, and after them. */
@@ -219,10 +218,10 @@ function combined(rows: readonly Effect[]): Effect[] {
   const things = new Map<string, Effect>();
   for (const row of rows) {
     const key = `${row.kind}:${row.target}`;
-    const earlier = things.get(key);
-    const isNext = earlier !== undefined && essenceOf(earlier.after) === essenceOf(row.before);
+    const previous = things.get(key);
+    const isNext = previous !== undefined && essenceOf(previous.result) === essenceOf(row.original);
     if (!isNext) things.set(key, row);
-    else things.set(key, { ...row, before: earlier.before, isStored: earlier.isStored });
+    else things.set(key, { ...row, original: previous.original, isStored: previous.isStored });
   }
   return [...things.values()];
 }
@@ -273,20 +272,20 @@ async function mark(
 
 /** Puts a row back; a file is marked, and put back later. */
 async function putBack(sql: Sql, session: string, turn: TurnRow, effect: Effect): Promise<void> {
-  const { kind, target, before, after } = effect;
+  const { kind, target, original, result } = effect;
   if (kind === 'memory' || kind === 'plan') {
     // Those that a turn makes have no effect until now.
     await sql`
       insert into turn_effect (session, turn_id, kind, target, after)
-      values (${session}, ${turn.turnId}, ${kind}, ${target}, ${cleanJson(after ?? null)}::jsonb)
+      values (${session}, ${turn.turnId}, ${kind}, ${target}, ${cleanJson(result ?? null)}::jsonb)
       on conflict (turn_id, kind, target) do nothing`;
   }
   await mark(sql, turn, effect, { state: kind === 'file' ? 'undoing' : 'undone' });
-  const old = cleanJson(before ?? null);
-  if (kind === 'todo') await sql`${todosBack(sql, session, before === undefined ? undefined : old)}`;
+  const old = cleanJson(original ?? null);
+  if (kind === 'todo') await sql`${todosBack(sql, session, original === undefined ? undefined : old)}`;
   if (kind === 'note') {
     await sql`delete from scratchpad where session = ${session} and name = ${target}`;
-    if (before !== undefined)
+    if (original !== undefined)
       await sql`
         insert into scratchpad (session, name, content, sources)
         select ${session}, ${target}, value ->> 'content', value -> 'sources' from (select ${old}::jsonb as value) old`;
@@ -296,13 +295,13 @@ async function putBack(sql: Sql, session: string, turn: TurnRow, effect: Effect)
       update session set profile_id = value ->> 'profileId', profile_chosen = (value ->> 'chosen')::boolean
       from (select ${old}::jsonb as value) old where key = ${session}`;
   if (kind === 'schedule') {
-    if (before === undefined) await sql`delete from schedule where id = ${target}`;
+    if (original === undefined) await sql`delete from schedule where id = ${target}`;
     else
       await sql`
         insert into schedule select * from jsonb_populate_record(null::schedule, ${old}::jsonb) on conflict do nothing`;
   }
   if (kind === 'memory') {
-    if (before === undefined) await sql`delete from memory where id::text = ${target}`;
+    if (original === undefined) await sql`delete from memory where id::text = ${target}`;
     else
       await sql`
         insert into memory overriding system value

@@ -7,13 +7,12 @@ import type { FileJournal, SessionFiles } from '../../protocol/agent/tool.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
 import {
-  type FileMark,
   MAX_UNDO_CALL_BYTES,
   MAX_UNDO_FILE_BYTES,
   MAX_UNDO_FILES,
-  type StayReason,
   type UndoStore,
 } from '../../protocol/sessions/undo.ts';
+import type { FileMark, StayReason } from '../../protocol/agent/call-note.ts';
 import { markAt } from './folder-state.ts';
 import { removeUnfinished, saveFile } from './save-file.ts';
 import { openFolder, openInside, pathParts } from './workspace.ts';

@@ -5,7 +5,7 @@ import { lstat, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode, ToolError } from '../../protocol/errors.ts';
 import type { FolderState } from '../../protocol/agent/approvals.ts';
-import type { FileMark } from '../../protocol/sessions/undo.ts';
+import type { FileMark } from '../../protocol/agent/call-note.ts';
 import { contentOf } from './named-files.ts';
 import { WORKSPACE_LIMITS } from './save-file.ts';
 import { isMissing, openFolder, openInside, pathError, pathParts, walkFolder } from './workspace.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createUndoing } from '../../../src/intake/undo/undo.ts';
 import type { FileJournal } from '../../../src/protocol/agent/tool.ts';
-import type { CallNote } from '../../../src/protocol/sessions/undo.ts';
+import type { CallNote } from '../../../src/protocol/agent/call-note.ts';
 import { createFileJournal } from '../../../src/tools/files/file-journal.ts';
 import { createSessionFiles } from '../../../src/tools/files/session-files.ts';
 import { silentLog, type TestStore } from '../../database.ts';
