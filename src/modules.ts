@@ -28,7 +28,7 @@ import type { GatewayApi } from './protocol/gateway-api.ts';
 import type { Log } from './protocol/log.ts';
 import { proxyTokenOf } from './protocol/operator/sign-in.ts';
 import { partOf, type WatchFolders } from './protocol/settings.ts';
-import * as providers from './providers/index.ts';
+import type * as providers from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import * as security from './security/index.ts';
 import * as settingFiles from './settings/index.ts';
@@ -143,7 +143,14 @@ export class Modules extends Foundations {
     this.store.keptFiles.keep(file),
   );
   readonly journal = tools.createFileJournal(this.files, this.store.undo, this.log);
-  readonly undoing = intake.createUndoing({ ...this.store, ...this, pictureOf: media.picturePath });
+  readonly undoing = intake.createUndoing({
+    undo: this.store.undo,
+    files: this.files,
+    journal: this.journal,
+    keptFiles: this.store.keptFiles,
+    pictureOf: media.picturePath,
+    log: this.log,
+  });
   readonly followMigration = intake.createFollowChatMigration(this, this.channelAccess);
   readonly dropSurface = intake.createDropSurface(this.store.surfaces, this, this.networks.labelOf, this.log);
   readonly delivery = delivery.createDelivery({

@@ -31,8 +31,8 @@ export async function noteAfter(
   { isError }: Pick<Outcome, 'isError'>,
   isRepeat: boolean,
 ): Promise<CallNote | undefined> {
-  const { effect, question } = call.tool;
-  const hadEffect = !isError || isRepeat || effect === 'unsafe' || question !== undefined;
+  const { tool } = call;
+  const hadEffect = !isError || isRepeat || tool.effect === 'unsafe' || tool.question !== undefined;
   return await noteOf(shared, turn, call, 'after', hadEffect);
 }
 
@@ -65,8 +65,10 @@ async function noteOf(
 
 /** What no undo brings back of a call. */
 function lastingOf({ tool, args }: NotedCall): TextRef | undefined {
-  const { name, server, effect, changes, lasting } = tool;
-  if (lasting !== undefined) return lasting(args);
+  const { name, server, effect } = tool;
+  if (tool.lasting !== undefined) return tool.lasting(args);
   if (server !== undefined) return textRef('lasting.server', { tool: name, server });
-  return effect === 'pure' || changes !== undefined ? undefined : textRef('lasting.call', { tool: name });
+  return effect === 'pure' || tool.changes !== undefined
+    ? undefined
+    : textRef('lasting.call', { tool: name });
 }

@@ -111,7 +111,7 @@ async function marksOf(
 
 /** Each file is what the turn left or what was there before, so a crash in between is only continued. */
 async function putFilesBack(deps: UndoDeps, turn: UndoableTurn): Promise<void> {
-  const { undo: store, files, keptFiles, pictureOf } = deps;
+  const { undo: store, files, keptFiles } = deps;
   const { folder, turnId } = turn;
   const pending = turn.effects.filter(({ kind, state }) => kind === 'file' && state === 'undoing');
   if (pending.length === 0) return;
@@ -120,7 +120,7 @@ async function putFilesBack(deps: UndoDeps, turn: UndoableTurn): Promise<void> {
     const { target: path, original } = effect;
     outcomes.push({ path, stays: await putFileBack(deps, folder, effect) });
     if (original !== undefined) continue;
-    await files.discard(folder, pictureOf(path));
+    await files.discard(folder, deps.pictureOf(path));
     await keptFiles.drop(folder, path);
   }
   // Other nodes must have them before the next turn.

@@ -182,6 +182,6 @@ const NAMES: Partial<Record<UndoKind, string>> = {
 function nameOf({ kind, target, original, result }: Effect): string {
   const field = NAMES[kind];
   if (field === undefined) return kind === 'file' || kind === 'note' ? target : '';
-  const value = Object.entries((original ?? result ?? {}) as object).find(([name]) => name === field)?.[1];
+  const value = Object.entries(original ?? result ?? {}).find(([name]) => name === field)?.[1];
   return typeof value === 'string' ? value : '';
 }

@@ -45,7 +45,7 @@ export async function runUndos(options: UndoRun): Promise<Outcome> {
       const ids = await Promise.all(turns);
       await Promise.all(sessions.map((session) => session.idle()));
       const left = await Promise.all(sessions.map((session) => session.state()));
-      const changed = await Promise.all(sessions.map((session) => (hands ? session.changeByHand() : {})));
+      const changed = await Promise.all(hands ? sessions.map((session) => session.changeByHand()) : []);
       const undos = sessions.map((session, at) => session.undo(ids[at] ?? ''));
       readyMs.push(await killAfter(scenario, random() * UNDO_MS, struck));
       await Promise.all(undos);

@@ -106,7 +106,7 @@ export class UndoSession {
   }
 
   async #files(): Promise<Files> {
-    const names = (await readdir(this.#folder).catch(() => [])).toSorted();
+    const names = (await readdir(this.#folder).catch(() => [])).toSorted((a, b) => a.localeCompare(b));
     const read = names.map(async (name) => [name, await readFile(path.join(this.#folder, name), 'utf8')]);
     return Object.fromEntries(await Promise.all(read));
   }

@@ -9,18 +9,18 @@ const run = promisify(execFile);
 
 /** Makes the tool `shell`, whose calls need no approval. */
 export function shellTool(): Tool {
-  const { changes, uses, files, effect } = createExec(() => undefined);
+  const exec = createExec(() => undefined);
   return defineTool({
     name: 'shell',
     description: 'Run a line in a shell.',
     parameters: z.strictObject({ command: z.string() }),
-    effect,
+    effect: exec.effect,
     risk: () => 'safe',
     reach: () => 'session',
     results: 'operator',
-    ...(changes && { changes }),
-    ...(uses && { uses }),
-    ...(files && { files }),
+    changes: (args) => exec.changes?.(args) ?? [],
+    uses: (args) => exec.uses?.(args) ?? 'anything',
+    files: (args) => exec.files?.(args) ?? [],
     async execute({ command }, { workspace, signal }) {
       const { stdout } = await run('/bin/sh', ['-c', command], { cwd: workspace, signal });
       return { content: stdout === '' ? '(nothing)' : stdout };

@@ -30,11 +30,13 @@ describeGateway('a turn that is undone', options, (fixture) => {
     const folder = await folderOf(session);
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     const files = entries.filter((one) => one.isFile()).map((one) => path.join(one.parentPath, one.name));
-    const read = files.map(async (file) => [path.relative(folder, file), await readFile(file, 'utf8')]);
-    return Object.fromEntries((await Promise.all(read)).toSorted());
+    const read = files
+      .toSorted((a, b) => a.localeCompare(b))
+      .map(async (file) => [path.relative(folder, file), await readFile(file, 'utf8')]);
+    return Object.fromEntries(await Promise.all(read));
   };
   const works = (when: string, ...toolCalls: FakeToolCall[]): void =>
-    void fixture().ollama.answer({ toolCalls }, { when });
+    fixture().ollama.answer({ toolCalls }, { when });
   const writes = (file: string, content: string): FakeToolCall => ({
     name: 'write_file',
     args: { path: file, content },

@@ -1,5 +1,5 @@
 /** Undos of random turns among changes by hand, and undos whose process dies: the files are those of a simple model. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
