@@ -1,4 +1,5 @@
 /** A turn is undone with everything that it changed: over Telegram and HTTP, and what people changed since stays. */
+import { hash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
@@ -7,10 +8,18 @@ import type { FakeToolCall } from '../../fakes/ollama/reply.ts';
 import { describeGateway, FRIENDS, WAIT } from '../setup.ts';
 
 const enabled = ['write_file', 'edit_file', 'todo', 'scratchpad', 'cron', 'memory', 'message', 'spawn_agent'];
+const GROUP = '-1009001';
+const BOSS = '6001';
 const options = {
   telegram: true,
   tools: [shellTool()],
-  file: { access: { telegram: { dm: 'allowlist', allow: FRIENDS } }, tools: { enabled } },
+  file: {
+    access: {
+      telegram: { allow: FRIENDS, groups: { [GROUP]: { mention: false } } },
+      owners: { telegram: [BOSS] },
+    },
+    tools: { enabled },
+  },
 };
 
 interface Undo {
@@ -225,5 +234,79 @@ describeGateway('a turn that is undone', options, (fixture) => {
     await rm(path.join(folder, 'made.bin'));
     await undo('large', { json: {} });
     expect(await filesOf('http:large')).toEqual({ 'large.bin': 'x\n', 'mine.txt': 'mine' });
+  });
+
+  it('takes the files of its message back', async () => {
+    const [, , cat = ''] = FRIENDS;
+    const { telegram } = fixture();
+    const seen = (text: string): Promise<void> =>
+      vi.waitFor(() => expect(telegram.screen(cat).join('\n')).toContain(text), WAIT);
+    const list = telegram.files.document({ bytes: Buffer.from('buy milk'), name: 'list.txt' });
+    telegram.sends(cat, { ...list, caption: 'keep this' }, cat);
+    await seen('echo: keep this');
+    await fixture().idle(`telegram:${cat}`);
+    expect(Object.values(await filesOf(`telegram:${cat}`))).toEqual(['buy milk']);
+    telegram.says(cat, '/undo', cat);
+    await seen('list.txt (removed)');
+    telegram.press(cat, 'Undo', cat);
+    await seen('Went back:');
+    await fixture().idle(`telegram:${cat}`);
+    expect(await filesOf(`telegram:${cat}`)).toEqual({});
+  });
+
+  it('is undone in a group by the person who asked and by owners, and by no one else', async () => {
+    const [, , , dan = '', eve = ''] = FRIENDS;
+    const { telegram } = fixture();
+    const seen = (text: string): Promise<void> =>
+      vi.waitFor(() => expect(telegram.screen(GROUP).join('\n')).toContain(text), WAIT);
+    for (const [said, file] of [
+      ['for all', 'g.txt'],
+      ['for some', 'h.txt'],
+    ] as const) {
+      works(said, writes(file, said));
+      telegram.says(GROUP, said, dan);
+      await seen(said);
+      await fixture().idle(`telegram:${GROUP}`);
+    }
+    telegram.says(GROUP, '/undo', eve);
+    await vi.waitFor(
+      () =>
+        expect(JSON.stringify(telegram.messages(GROUP)) + telegram.screen(eve).join()).toContain(
+          'only the person who asked',
+        ),
+      WAIT,
+    );
+    telegram.says(GROUP, '/undo', dan);
+    await seen('h.txt (removed)');
+    const foreign = telegram.press(GROUP, 'Undo', eve);
+    await vi.waitFor(
+      () => expect(telegram.pressed.answers.get(foreign)).toContain('only the person who asked'),
+      WAIT,
+    );
+    expect(await filesOf(`telegram:${GROUP}`)).toEqual({ 'g.txt': 'for all', 'h.txt': 'for some' });
+    telegram.press(GROUP, 'Undo', dan);
+    await seen('Went back: h.txt (removed)');
+    telegram.says(GROUP, '/undo', BOSS);
+    await seen('g.txt (removed)');
+    telegram.press(GROUP, 'Undo', BOSS);
+    await seen('Went back: g.txt (removed)');
+    expect(await filesOf(`telegram:${GROUP}`)).toEqual({});
+  });
+
+  it('is finished at the next start if the gateway died in the middle, and the chat is told', async () => {
+    const [, , , , , fay = ''] = FRIENDS;
+    const { telegram, store } = fixture();
+    const session = `telegram:${fay}` as const;
+    works('half', writes('f.txt', 'half'));
+    telegram.says(fay, 'half', fay);
+    await vi.waitFor(() => expect(telegram.screen(fay).join()).toContain('echo: half'), WAIT);
+    await fixture().idle(session);
+    const { turnId = '' } = (await fixture().messages(session))[0] ?? {};
+    const sha256 = hash('sha256', 'half');
+    await store.undo.begin(session, turnId, new Map([['f.txt', { path: 'f.txt', sha256 }]]));
+    expect(await filesOf(session)).toEqual({ 'f.txt': 'half' });
+    await fixture().restart();
+    expect(await filesOf(session)).toEqual({});
+    await vi.waitFor(() => expect(telegram.screen(fay).join()).toContain('Went back: f.txt (removed)'), WAIT);
   });
 });
