@@ -4,20 +4,13 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import packageFile from '../../package.json' with { type: 'json' };
-import {
-  commandNames,
-  helpOf,
-  helpText,
-  notACommand,
-  refuseUnknownOptions,
-  unknownCommand,
-  wordsAfter,
-} from './command-list.ts';
+import { helpOf, helpText, notACommand, refuseUnknownOptions, unknownCommand } from './command-list.ts';
 import { visibleText } from '../lib/text.ts';
 import { urlOfListener } from '../lib/connection-url.ts';
 import { GatewayError, optionalModule } from '../protocol/errors.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { addEnvFiles } from './environment.ts';
+import { completionCommand } from './completion.ts';
 import { start } from './start.ts';
 import { followCurrent } from './upgrade/versions.ts';
 import { createStartNotes, type StartNotes } from '../ops/start.ts';
@@ -35,8 +28,6 @@ import { mcpCommand } from '../mcp/command.ts';
 import { openCommand, pairCommand, signInsCommand, tokenCommand } from '../security/index.ts';
 import { configCommand, writeWhole } from '../settings/index.ts';
 import type { HomeStore } from '../store/index.ts';
-
-const SCRIPTS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 
 /** Runs one command. Throws what it failed with, as a `GatewayError` if that is known. */
 export async function runCommand([command, ...rest]: readonly string[]): Promise<void> {
@@ -360,58 +351,4 @@ async function printPieces(pieces: AsyncIterable<string>): Promise<void> {
     for await (const piece of pieces) yield visibleText(piece);
   };
   await pipeline(Readable.from(stdout.isTTY ? shown() : pieces), stdout, { end: false });
-}
-
-/** The script for a shell. Throws `GatewayError('usage')` for another one. */
-function completionCommand(args: readonly string[]): string {
-  const [shell = '', ...more] = args;
-  const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
-  if (script === undefined || more.length > 0) {
-    throw new GatewayError('usage', `Expected: completion bash|zsh|fish. See: ${PARLEY} --help`);
-  }
-  return script();
-}
-
-function bash(): string {
-  const cases = commandNames().map((name) => `    ${name}) words="${wordsAfter(name).join(' ')}" ;;`);
-  return `# Completes parley in bash: source <(${PARLEY} completion bash)
-_parley() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "${commandNames().join(' ')} --help --version" -- "$word"))
-    return
-  fi
-  case "\${COMP_WORDS[1]}" in
-${cases.join('\n')}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-}
-complete -o default -F _parley parley
-`;
-}
-
-function zsh(): string {
-  const cases = commandNames().map((name) => `    ${name}) compadd -- ${wordsAfter(name).join(' ')} ;;`);
-  return `#compdef parley
-# Completes parley in zsh: source <(${PARLEY} completion zsh)
-_parley() {
-  if (( CURRENT == 2 )); then
-    compadd -- ${commandNames().join(' ')} --help --version
-    return
-  fi
-  case "$words[2]" in
-${cases.join('\n')}
-  esac
-  _files
-}
-compdef _parley parley
-`;
-}
-
-function fish(): string {
-  const lines = commandNames().flatMap((name) => [
-    `complete -c parley -n __fish_use_subcommand -a ${name}`,
-    `complete -c parley -n '__fish_seen_subcommand_from ${name}' -a '${wordsAfter(name).join(' ')}'`,
-  ]);
-  return `# Completes parley in fish: ${PARLEY} completion fish | source\n${lines.join('\n')}\n`;
 }

@@ -1,11 +1,7 @@
 /** Options that a command does not have, as the command line reports them. */
 import { expect, it } from 'vitest';
-import {
-  COMMAND_FORMS,
-  notACommand,
-  refuseUnknownOptions,
-  unknownCommand,
-} from '../../src/commands/command-list.ts';
+import { COMMAND_FORMS } from '../../src/commands/command-forms.ts';
+import { notACommand, refuseUnknownOptions, unknownCommand } from '../../src/commands/command-list.ts';
 import { PARLEY } from '../../src/protocol/texts/parley.ts';
 
 const said = (command: string, ...args: string[]): string => {

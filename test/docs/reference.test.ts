@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { PermissionFlagsBits } from 'discord.js';
 import { describe, expect, it } from 'vitest';
-import { COMMAND_FORMS } from '../../src/commands/command-list.ts';
+import { COMMAND_FORMS } from '../../src/commands/command-forms.ts';
 import project from '../../package.json' with { type: 'json' };
 import { EVENTS } from '../../src/protocol/event.ts';
 import { listFiles } from '../architecture/imports.ts';
