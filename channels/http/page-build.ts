@@ -16,7 +16,7 @@ const TARGET = 'es2022';
 /** What the page consists of besides its scripts. */
 const SERVED = /\.(html|css|js|svg|png|webmanifest)$/;
 const PICTURE = /\.(svg|png)$/;
-const PAGE = new URL('./page', import.meta.url);
+const PAGE = new URL('./page/', import.meta.url);
 /** What a page of another version gets in place of its script. */
 const RECOVERY = 'recover.js';
 /** The script that runs before anything is painted: in the page itself, because a file of its own would be one more request. */

@@ -104,7 +104,7 @@ const ASK_EACH_TIME = 'no-cache';
 const VARIES = 'Accept-Encoding, Accept-Language, Cookie';
 const NOT_AT_ALL = 'no-store';
 
-const BUILT = new URL('../../dist/page', import.meta.url);
+const BUILT = new URL('../../dist/page/', import.meta.url);
 /** The script that the page links, with the texts of one language. */
 const MAIN = 'main.js';
 /** Files that keep their names, because browsers and systems know the page by them. */

@@ -3,7 +3,7 @@ import type { Channel, EarlierMessage } from '../protocol/channel.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import { type Address, addressOf, type InboundMessage } from '../protocol/message.ts';
-import { type GroupChatStore, MAX_OBSERVED } from '../protocol/store/group-chats.ts';
+import { type GroupChatStore, MAX_OBSERVED, type QuestionStore } from '../protocol/store/group-chats.ts';
 import type { SessionStore } from '../protocol/store/ledger.ts';
 import { waitAtMost } from '../lib/async/sleep.ts';
 import { TtlCache } from '../lib/ttl-cache.ts';
@@ -29,7 +29,7 @@ interface LastWriter {
 interface ThreadDeps {
   channels: ReadonlyMap<string, Channel>;
   ledger: SessionStore;
-  store: { groupChats: GroupChatStore };
+  store: { groupChats: GroupChatStore; questions: Pick<QuestionStore, 'questionsAmong'> };
   log: Log;
   monotonicNow: () => number;
 }
@@ -82,14 +82,16 @@ export class ThreadTalk {
   async #keepEarlier(message: InboundMessage, address: Address): Promise<boolean> {
     const { ledger, store } = this.#deps;
     const { channel, chatId } = message;
-    const [session, earlier] = await Promise.all([
-      ledger.sessionOf(address).then((key) => ledger.session(key)),
-      this.#read(message),
-    ]);
+    const key = await ledger.sessionOf(address);
+    const [session, earlier] = await Promise.all([ledger.session(key), this.#read(message)]);
     if (earlier === undefined) return false;
     const missed =
       session === undefined ? earlier : earlier.slice(earlier.findLastIndex(({ isOwn }) => isOwn) + 1);
+    // What waits for its own answer, or has it and is not shown yet, is no talk of others.
+    const ids = missed.map(({ id }) => id);
+    const questions = new Set(session && (await store.questions.questionsAmong(key, ids)));
     const observed = missed
+      .filter(({ id }) => !questions.has(id))
       .map((one) => observedMessage(one.isOwn ? { ...one, senderName: OWN_NAME } : one))
       .filter(({ content }) => content !== '');
     await store.groupChats.keepObserved({ channel, chatId }, address, observed);

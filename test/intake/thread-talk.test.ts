@@ -99,6 +99,17 @@ describeStore('a thread of a group', (databases) => {
     expect(await kept(store)).toEqual(['eve: 102']);
   });
 
+  it('is kept without the questions that wait for their own answers, when another process goes on', async () => {
+    const store = await databases.open();
+    await asked(store);
+    const waiting = says('bob', '102');
+    await store.ledger.accept({ message: waiting, address: ADDRESS, entry: 'runStream' });
+    const said = [earlier('100', 'ada'), earlier('101', 'bot'), earlier('102', 'bob'), earlier('103', 'eve')];
+    const { threads } = threadsOf(store, async () => said);
+    await threads.enter(says('cara', '104'));
+    expect(await kept(store)).toEqual(['eve: 103']);
+  });
+
   it.each<[string, EarlierMessage[], boolean]>([
     ['the asker alone has', [earlier('100', 'ada'), earlier('101', 'bot'), earlier('102', 'ada')], true],
     ['someone else has', [earlier('100', 'ada'), earlier('101', 'bot'), earlier('102', 'eve')], false],

@@ -31,7 +31,7 @@ const read = (file: string) => readFile.execute({ path: file, offset: 0, limit: 
 
 it('reads and lists them, as the gateway’s own text', async () => {
   expect(await read('skills/tea/SKILL.md')).toMatchObject({ content: 'Boil water.', source: 'operator' });
-  expect(await read('./skills/tea/leaves.md')).toMatchObject({ content: 'Green.', source: 'operator' });
+  expect(await read('./skills//tea/leaves.md')).toMatchObject({ content: 'Green.', source: 'operator' });
   const list = await listDir.execute({ path: 'skills/tea', offset: 0 }, ctx());
   expect(list).toMatchObject({ content: 'SKILL.md  11 bytes\nleaves.md  6 bytes', source: 'operator' });
   expect(await listDir.execute({ path: 'skills', offset: 0 }, ctx())).toMatchObject({ content: 'tea/' });

@@ -108,6 +108,8 @@ export interface QuestionStore {
   editedQuestion(turnId: string): Promise<EditedQuestion | undefined>;
   /** Turns of accepted messages that were not answered yet, among those with these ids in this chat or thread. */
   unansweredQuestions(deleted: DeletedMessages): Promise<{ session: SessionKey; turnId: string }[]>;
+  /** Which of these are questions of the session, waiting or answered, among its newest `EDITABLE_MESSAGES`. */
+  questionsAmong(session: SessionKey, messageIds: readonly string[]): Promise<string[]>;
   /** The session of the running or waiting turn whose answer shows in this message of a chat. */
   sessionShowing(chat: Pick<Place, 'channel' | 'chatId'>, messageId: string): Promise<SessionKey | undefined>;
 }

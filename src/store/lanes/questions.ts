@@ -35,6 +35,17 @@ export function createQuestions(database: Database): QuestionStore {
             and i.payload #>> '{message,channel}' = ${channel}
             and ${cleanText(chatId)} in (i.payload #>> '{message,chatId}', i.payload #>> '{message,threadId}')`,
       ),
+    async questionsAmong(session, messageIds) {
+      const lane = `in:${session}`;
+      const rows = await database.rows(
+        (sql) => sql<{ id: string }[]>`
+          select payload #>> '{message,messageId}' as id
+          from lane_item join lane on lane.key = lane_item.lane
+          where lane = ${lane} and seq > tail - ${EDITABLE_MESSAGES}
+            and ${cleanJson(messageIds)}::jsonb @> (payload #> '{message,messageId}')`,
+      );
+      return rows.map(({ id }) => id);
+    },
     sessionShowing: (chat, messageId) =>
       database.run(async (sql) => {
         const address = addressOf(chat);

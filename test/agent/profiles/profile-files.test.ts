@@ -148,5 +148,5 @@ it('deletes the files of a profile, and its folder unless others are in it', asy
   expect([existsSync(path.join(folder, 'poet')), textOf('singer', 'notes.txt')]).toEqual([false, 'mine']);
   expect([inUse('poet'), inUse('singer')]).toEqual([undefined, undefined]);
   expect(await files.removeProfile('poet', 'any')).toEqual({ kind: 'unknown' });
-  expect(files.profile('.', {})).toBeUndefined();
+  expect(files.profile('../profiles', {})).toBeUndefined();
 });

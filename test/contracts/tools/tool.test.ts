@@ -34,7 +34,7 @@ const HOSTILE_TEXT = fc.oneof(
     '..\\canary.txt',
     '',
   ),
-  fc.constantFrom('/proc/self/environ', 'a/../../canary.txt', '../canary.txt', 'x'.repeat(5_000), '\ud800'),
+  fc.constantFrom('/proc/self/environ', 'a/../../canary.txt', './../canary.txt', 'x'.repeat(5_000), '\ud800'),
   fc.string({ unit: 'binary' }),
 );
 

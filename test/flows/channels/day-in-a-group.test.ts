@@ -67,7 +67,7 @@ function answers(fixture: GatewayFixture, pairs: readonly (readonly [string, str
 function heardSince(fixture: GatewayFixture, from: number, name: string, screen: string[]): string[] {
   const turns = fixture.ollama.calls.slice(from).filter(({ body }) => isTurnCall(body));
   const heard = turns.map(({ body }) => lastUserText(body).replaceAll(/[0-9a-f]{16}/g, '#'));
-  const folder = new URL('../../.tmp', import.meta.url);
+  const folder = new URL('../../.tmp/', import.meta.url);
   mkdirSync(folder, { recursive: true });
   const pages = [...heard.map((text) => `HEARD\n${text}`), ...screen.map((text) => `SEEN\n${text}`)];
   writeFileSync(new URL(`day-in-a-group-${name}.txt`, folder), pages.join('\n\n'));

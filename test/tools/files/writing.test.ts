@@ -185,7 +185,7 @@ describe('edit_file', () => {
 it.each([
   'AGENTS.md',
   'AGENTS.md/',
-  './AGENTS.md',
+  './AGENTS.md/.',
   'a//Agents.MD',
   'ＡＧＥＮＴＳ.md',
   'skills',

@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openApi, type OpenApi } from '../client.ts';
 
-const PAGE = new URL('../../../../channels/http/page', import.meta.url);
+const PAGE = new URL('../../../../channels/http/page/', import.meta.url);
 const ADDRESSES = /\/page\/[\w./-]+\.\w+/g;
 /** Compressed: the highlighting of a language is loaded on demand. */
 const MAX_LANGUAGE_BYTES = 5_000;

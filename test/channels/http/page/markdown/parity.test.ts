@@ -251,7 +251,7 @@ const BRACKETED_ADDRESS = /\[https?:\/\/\S*[*_~<]/i;
 
 const NAMED = Object.values(DIFFERENCES).flat();
 /** Real documents, section by section, long ones cut within a table. */
-const DOCUMENTS = globSync('{*,docs/*}.md', { cwd: new URL('../../../../..', import.meta.url) }).flatMap(
+const DOCUMENTS = globSync('{*,docs/*}.md', { cwd: new URL('../../../../../', import.meta.url) }).flatMap(
   (name) =>
     readFileSync(new URL(`../../../../../${name}`, import.meta.url), 'utf8')
       .split(/\n(?=#)/)
