@@ -32,7 +32,7 @@ import { createWebSearch, WEB_SEARCH } from './web-search.ts';
 export { createSandbox, sandboxProblem } from './exec/sandbox.ts';
 export { createOutgoingFiles } from './files/put-file.ts';
 export { createSessionFiles } from './files/session-files.ts';
-export { MAX_FETCHED_BYTES, readPage, type ReadPage } from './web-fetch.ts';
+export { MAX_FETCHED_BYTES, readPage } from './web-fetch.ts';
 export { createSearch } from './web/search/search.ts';
 
 /** Everything the tools use apart from the workspace. */
