@@ -4,10 +4,10 @@ import type { NewPassage, PassagePlace } from '../protocol/knowledge.ts';
 import { estimateTokens } from '../lib/text.ts';
 
 /** A passage grows to about this many tokens, and never has more than `MAX_TOKENS`. */
-export const TARGET_TOKENS = 300;
+const TARGET_TOKENS = 300;
 export const MAX_TOKENS = 400;
 /** A heading begins a new passage once the one before has this many tokens: a heading alone answers nothing. */
-export const MIN_TOKENS = 60;
+const MIN_TOKENS = 60;
 /** What is repeated of the passage before, for the search alone. */
 export const OVERLAP_TOKENS = 40;
 /** Longest heading that a place names, in UTF-16 units. */

@@ -13,7 +13,7 @@ import { problemOf, readDocument, versionOf } from './read-document.ts';
 import { DocumentTooLarge, entriesOf, type EntryDeps, type SourceEntry } from './source-entries.ts';
 
 /** How long a process holds a source without a sign of life, and how often it gives one, in milliseconds. */
-export const LEASE_MS = 10_000;
+const LEASE_MS = 10_000;
 const HOLD_MS = 3_000;
 /** When a source is read again, in milliseconds: a look at the times of files, a request with the ETag. */
 const FILES_MS = 60_000;

@@ -2,5 +2,4 @@
 export { addressFrom, createKnowledgeApi } from './administration.ts';
 export { createEmbeddingModel } from './embedding-model.ts';
 export { importNext, type ImportDeps } from './import-source.ts';
-export { createKnowledge, type Knowledge } from './knowledge.ts';
-export type { DocumentReaders } from './read-document.ts';
+export { createKnowledge } from './knowledge.ts';

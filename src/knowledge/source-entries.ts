@@ -15,7 +15,7 @@ import { openPlainFile, walkFolder } from '../lib/walk-folder.ts';
 import type { DocumentReaders, LoadedDocument } from './read-document.ts';
 
 /** Entries of a folder that are looked at, to find the first files by their paths. */
-export const MAX_WALKED_ENTRIES = 200_000;
+const MAX_WALKED_ENTRIES = 200_000;
 
 /** A document that a source has now. */
 export interface SourceEntry {

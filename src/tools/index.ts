@@ -33,7 +33,7 @@ export { createSandbox, sandboxProblem } from './exec/sandbox.ts';
 export { createFileJournal } from './files/file-journal.ts';
 export { createOutgoingFiles } from './files/put-file.ts';
 export { createSessionFiles } from './files/session-files.ts';
-export { MAX_FETCHED_BYTES, readPage, type ReadPage } from './web-fetch.ts';
+export { MAX_FETCHED_BYTES, readPage } from './web-fetch.ts';
 export { createSearch } from './web/search/search.ts';
 
 /** Everything the tools use apart from the workspace. */

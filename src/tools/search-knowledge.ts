@@ -7,7 +7,7 @@ import { oneLine } from '../lib/text.ts';
 
 /** Passages of one search: the usual number, and the largest. */
 const USUAL_PASSAGES = 6;
-export const MAX_FOUND_PASSAGES = 10;
+const MAX_FOUND_PASSAGES = 10;
 
 const parameters = z.strictObject({
   query: z

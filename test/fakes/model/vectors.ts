@@ -9,7 +9,7 @@ const body = z.object({
 });
 
 /** How the name of a model begins whose vectors are made of the parts of words. */
-export const NGRAM_MODEL = 'ngrams';
+const NGRAM_MODEL = 'ngrams';
 
 /** Default length of the vectors. */
 const DIMENSIONS = 3;

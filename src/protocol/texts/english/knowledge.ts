@@ -31,7 +31,7 @@ export const knowledge = {
 export const pageKnowledge = {
   'page.set.knowledge': 'Knowledge',
   'page.set.knowledge_about':
-    'Documents that the bot searches and cites. Folders and files of the server are added on its command line: parley knowledge add.',
+    'Documents that the bot searches and cites. Folders and files of the server are added on its command line: {parley} knowledge add.',
   'page.set.knowledge_none': 'No documents yet.',
   'page.set.knowledge_scope': 'For',
   'page.set.knowledge_profile': 'a profile',

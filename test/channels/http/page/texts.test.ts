@@ -22,7 +22,8 @@ function givenBy(language: string, table: Parameters<typeof sayFromTable>[1]): G
 }
 
 /** The page has its own texts, those of links, those that explain why plans were given up, and what is wrong with files. */
-const AREAS = /^(?:(?:page|link|cancelled|step|failure|time|problem)\.|turn\.plan_made$)/;
+const AREAS =
+  /^(?:(?:page|link|cancelled|step|failure|time|problem)\.|turn\.plan_made$|knowledge\.(?:page|lines|by_words|by_meaning)$)/;
 
 describe('the texts of the page', () => {
   it('are those of its language, with values and forms of plurals', () => {
