@@ -10,7 +10,7 @@ import { inEnglish } from '../protocol/texts/say.ts';
 /** The name of the file. */
 export const MANIFEST_FILE = 'parley.plugin.json';
 /** The version of the contract that this gateway speaks. */
-export const CONTRACT = 1;
+const CONTRACT = 1;
 /** Largest manifest, in bytes: tools bring their schemas. */
 export const MAX_MANIFEST_BYTES = 256 * 1024;
 /** Memory of a plug-in, in MiB. */

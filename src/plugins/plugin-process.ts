@@ -18,7 +18,7 @@ import { type OpenProxy, type PluginPlace, type RunningPlugin, spawnPlugin } fro
 export const MAX_CALLS = 128;
 /** Calls of it that the gateway works on; while there are more, nothing is read from it. */
 export const MAX_ASKED = 32;
-/** Answers that the plug-in does not read, in bytes, before it is exit. */
+/** Answers that the plug-in does not read, in bytes, before it is ended. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /** Waits, in milliseconds. */
@@ -288,7 +288,7 @@ export class PluginProcess {
     }
   }
 
-  /** A call took too long: a process that shows no sign of life is exit. */
+  /** A call took too long: a process that shows no sign of life is ended. */
   async #examine(running: RunningPlugin): Promise<void> {
     try {
       await this.#send('ping', [], { limitMs: this.#timing.pingMs });

@@ -74,15 +74,15 @@ describe('a plug-in', () => {
   });
 
   it('speaks TLS with the host itself, whose certificate it checks by its name', async () => {
-    const { authority, certificate, key, remove } = await makeCertificates('DNS:localhost');
+    const files = await makeCertificates('DNS:localhost');
     const server = createTlsServer(
-      { cert: readFileSync(certificate), key: readFileSync(key) },
+      { cert: readFileSync(files.certificate), key: readFileSync(files.key) },
       (_request, response) => response.end('secret hi'),
     ).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(async () => {
       server.close();
-      await remove();
+      await files.remove();
     });
     const address = server.address();
     const url = `https://localhost:${typeof address === 'object' ? address?.port : ''}/`;
@@ -98,7 +98,7 @@ describe('a plug-in', () => {
       { settings: [{ name: 'TOY_URL', description: 'url' }], rights: { network: ['{TOY_URL}'] } },
       { settings: { TOY_URL: url } },
     );
-    expect(await run(toy, { url, ca: readFileSync(authority, 'utf8') })).toBe('secret hi');
+    expect(await run(toy, { url, ca: readFileSync(files.authority, 'utf8') })).toBe('secret hi');
     expect(await run(toy, { url })).toMatch(/SELF_SIGNED|UNABLE_TO/);
   });
 
