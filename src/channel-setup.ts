@@ -1,6 +1,5 @@
 /** The channels of a gateway: those that are on when it starts, and those that an operator sets up while it runs. */
 import { parseEnv } from 'node:util';
-import { channels as manifests } from '../channels/index.ts';
 import { KeyedLock } from './lib/async/keyed-lock.ts';
 import { homeEnvFile } from './commands/environment.ts';
 import { checkConfig, type Config, secretsOf } from './config.ts';
@@ -79,7 +78,7 @@ export function administerChannels(
   workers: boolean,
 ): Pick<Administration, 'channelSetups' | 'setUpChannel'> {
   const variables = new ChannelVariables(parts.config.environment);
-  const optional = manifests.filter(({ needs }) => needs !== 'nothing');
+  const optional = parts.config.manifests.filter(({ needs }) => needs !== 'nothing');
   const lock = new KeyedLock();
   return {
     channelSetups: () => optional.map((manifest) => setupOf(manifest, parts, variables)),

@@ -16,6 +16,8 @@ import { bindingsRule, hooksRule, limitsRule } from './intake/index.ts';
 import { mcpRule } from './mcp/settings.ts';
 import { mediaRule, speechRule, transcriptionRule } from './media/index.ts';
 import { isTimeZone } from './lib/clock.ts';
+import { kindsWith } from './plugin-setup.ts';
+import { type InstalledPlugin, pluginsRule } from './plugins/index.ts';
 import { providerKinds } from './providers/index.ts';
 import { providersSchemaFor } from './providers/servers.ts';
 import { ownToken } from './security/index.ts';
@@ -212,6 +214,7 @@ export const gatewayFile = z.strictObject({
     ),
   bindings: bindingsRule.describe('which profile and model answer where, see [Bindings](#bindings)'),
   mcp: mcpRule,
+  plugins: pluginsRule([]).describe('settings of installed [plug-ins](plugins.md), by name'),
   media: mediaRule.prefault({}),
   heartbeat: z
     .strictObject({
@@ -289,8 +292,11 @@ export const gatewayFile = z.strictObject({
     .prefault({}),
 });
 
-/** `config.json` with the fields of the given channels. */
-export function fileSchemaFor(channels: readonly ChannelManifest[]) {
+/** `config.json` with the fields of the given channels and plug-ins. */
+export function fileSchemaFor(
+  channels: readonly ChannelManifest[],
+  plugins: readonly InstalledPlugin[] = [],
+) {
   const withIds = channels.flatMap(({ name, ids }) => (ids === undefined ? [] : [{ name, ids }]));
   const rules = withIds.map(({ name, ids }) => [name, accessRules(ids).prefault({})] as const);
   const owners = withIds.map(({ name, ids }) => [name, ownersRule(ids)] as const);
@@ -304,15 +310,23 @@ export function fileSchemaFor(channels: readonly ChannelManifest[]) {
       .prefault({}),
     channels: z.strictObject(Object.fromEntries(settings)).prefault({}),
     ...gatewayFile.shape,
+    ...(plugins.length > 0 && {
+      plugins: pluginsRule(plugins).describe(gatewayFile.shape.plugins.description ?? ''),
+      providers: providersSchemaFor(kindsWith(plugins)),
+    }),
   });
 }
 
 export type GatewayFile = z.infer<typeof gatewayFile>;
 
 /** The files in a home that tell editors what people may write, by path. */
-export function schemaFiles(home: string, channels: readonly ChannelManifest[]) {
+export function schemaFiles(
+  home: string,
+  channels: readonly ChannelManifest[],
+  plugins: readonly InstalledPlugin[],
+) {
   return {
-    [path.join(home, 'config.schema.json')]: () => fileSchemaFor(channels),
+    [path.join(home, 'config.schema.json')]: () => fileSchemaFor(channels, plugins),
     [path.join(home, 'profile.schema.json')]: () => profileSchema,
   };
 }

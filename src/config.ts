@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
-import { channels as allChannels } from '../channels/index.ts';
 import {
   type EnvironmentConfig,
   environmentSchemaFor,
@@ -12,6 +11,8 @@ import {
 } from './config-schema.ts';
 import { variableErrors, variableWarnings } from './environment-problems.ts';
 import { withoutEmpty } from './commands/environment.ts';
+import { configurePlugins, type ConfiguredPlugin, type InstalledPlugin } from './plugins/index.ts';
+import { kindsWith, listsOf } from './plugin-setup.ts';
 import { configureChannel, type ConfiguredChannel, manifestErrors } from './protocol/channel-manifest.ts';
 import type { ChannelManifest } from './protocol/channel.ts';
 import { errorCode } from './protocol/errors.ts';
@@ -26,7 +27,7 @@ import { passwordOf } from './lib/connection-url.ts';
 import { readHeaders } from './ops/telemetry/index.ts';
 import { bindingErrors, configureHooks, type Hook } from './intake/index.ts';
 import { configureWebhooks, type Webhook } from './delivery/index.ts';
-import { providerKinds } from './providers/index.ts';
+import type { ProviderKind } from './providers/kind.ts';
 import { configureServers, type ModelServer, presentProviders } from './providers/servers.ts';
 import { homeOf } from './launch/default-home.js';
 import { databaseUrlOf, homePermissions, linkWarnings, natsSecrets } from './security/index.ts';
@@ -46,9 +47,13 @@ import { configureSearch, type SearchSettings } from './tools/web/search/service
 
 export interface Config extends Omit<
   GatewayFile,
-  'providers' | 'mcp' | 'search' | 'speech' | 'hooks' | 'webhooks' | '$schema'
+  'providers' | 'mcp' | 'search' | 'speech' | 'hooks' | 'webhooks' | 'plugins' | '$schema'
 > {
   env: EnvironmentConfig;
+  /** The channels of the list and of plug-ins, before their configuration. */
+  manifests: readonly ChannelManifest[];
+  /** The installed plug-ins. */
+  plugins: readonly ConfiguredPlugin[];
   /** All channels of the list, those that are off included. */
   channels: readonly ConfiguredChannel[];
   /** Absolute path of `GATEWAY_HOME`. */
@@ -100,11 +105,8 @@ export function configFile(environment: Environment): string {
  * Reads both sources for the given channels. Throws one `ConfigError` that lists every error by the name of its variable,
  * field or channel, those of the file with line and column, and never repeats a value.
  */
-export function loadConfig(
-  environment: Environment,
-  manifests: readonly ChannelManifest[] = allChannels,
-): Config {
-  const { config, problems } = checkConfig(environment, { manifests });
+export function loadConfig(environment: Environment, manifests?: readonly ChannelManifest[]): Config {
+  const { config, problems } = checkConfig(environment, manifests && { manifests });
   if (config === undefined) throw configError(problems);
   return config;
 }
@@ -113,11 +115,15 @@ export function loadConfig(
 export function checkConfig(
   environment: Environment,
   {
-    manifests = allChannels,
+    manifests: listed,
     text,
     permissions: withPermissions = true,
   }: { manifests?: readonly ChannelManifest[]; text?: string; permissions?: boolean } = {},
 ): ConfigCheck {
+  const lists = listsOf(environment);
+  const { installed } = lists;
+  const manifests = listed ?? lists.manifests;
+  const kinds = kindsWith(installed);
   const problems = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape)).map(elsewhere);
   const set = withoutEmpty(environment);
   const env = environmentSchemaFor(manifests).safeParse(set);
@@ -133,8 +139,8 @@ export function checkConfig(
   problems.push(...syntaxProblems(file, json.errors));
   const inFile = (sentence: string): void =>
     void problems.push(problemOf(file + json.placeOf(fieldOf(sentence)), sentenceRef(sentence)));
-  const schema = fileSchemaFor(manifests);
-  const content = inPresentShape(json.value, inFile);
+  const schema = fileSchemaFor(manifests, installed);
+  const content = inPresentShape(json.value, kinds, inFile);
   const parsed = schema.safeParse(content);
   const issues = parsed.success ? [] : schemaProblems(parsed.error, schema);
   for (const { path: at, what: problem } of issues)
@@ -145,10 +151,10 @@ export function checkConfig(
     const broken = new Set(issues.map(({ path: [field] }) => String(field)));
     const others = env.success ? schema.safeParse(withoutFields(content, broken)).data : undefined;
     if (others !== undefined)
-      for (const error of resolve(others, { manifests, set, broken }).errors) inFile(error);
+      for (const error of resolve(others, { manifests, installed, set, broken }).errors) inFile(error);
     return { ...unusable(problems.toSorted(byPlace)), values };
   }
-  const { errors, ...resolved } = resolve(parsed.data, { manifests, set });
+  const { errors, ...resolved } = resolve(parsed.data, { manifests, installed, set });
   problems.sort(byPlace);
   for (const error of errors) inFile(error);
   if (problems.length > 0) return { ...unusable(problems), values };
@@ -156,8 +162,10 @@ export function checkConfig(
     ...resolved,
     env: { ...env.data, DATABASE_URL: url },
     home,
+    manifests,
     environment: set,
     warnings: [
+      ...lists.problems,
       ...permissions.warnings,
       ...linkWarnings(env.data),
       ...variableWarnings(set, manifests, resolved.channels, parsed.data),
@@ -165,7 +173,7 @@ export function checkConfig(
     source: {
       file,
       values: parsed.data,
-      check: (other: string) => checkConfig(environment, { manifests, text: other }),
+      check: (other: string) => checkConfig(environment, { ...(listed && { manifests }), text: other }),
     },
   });
   return { config, problems, values };
@@ -176,9 +184,15 @@ function resolve(
   values: z.output<ReturnType<typeof fileSchemaFor>>,
   {
     manifests,
+    installed,
     set,
     broken = new Set(),
-  }: { manifests: readonly ChannelManifest[]; set: Environment; broken?: ReadonlySet<string> },
+  }: {
+    manifests: readonly ChannelManifest[];
+    installed: readonly InstalledPlugin[];
+    set: Environment;
+    broken?: ReadonlySet<string>;
+  },
 ) {
   const {
     access,
@@ -189,11 +203,12 @@ function resolve(
     speech: speechFields,
     hooks: hookFields,
     webhooks: posted,
+    plugins: pluginFields,
     ...others
   } = values;
   const { $schema: _, ...rest } = others;
   const sources = { env: set, file: providers };
-  const { servers: modelServers, errors: ofModels } = configureServers(providerKinds, sources);
+  const { servers: modelServers, errors: ofModels } = configureServers(kindsWith(installed), sources);
   const { servers: mcpServers, errors: ofMcp } = configureMcpServers(mcp, set);
   const { search, errors: ofSearch } = configureSearch(searchFields, set);
   const { speech, errors: ofSpeech } = configureSpeech(speechFields, set);
@@ -201,7 +216,8 @@ function resolve(
   const names = channels.map(({ name }) => name);
   const { hooks, errors: ofHooks } = configureHooks(hookFields, set, names);
   const { webhooks, errors: ofWebhooks } = configureWebhooks(posted, set);
-  const errors = [...ofModels, ...ofMcp, ...ofSearch, ...ofSpeech, ...ofHooks, ...ofWebhooks];
+  const { plugins, errors: ofPlugins } = configurePlugins(installed, pluginFields, set);
+  const errors = [...ofModels, ...ofMcp, ...ofSearch, ...ofSpeech, ...ofHooks, ...ofWebhooks, ...ofPlugins];
   errors.push(...bindingErrors(rest.bindings, channels));
   if (!broken.has('limits') && !broken.has('prices') && hasMoneyCaps(rest.limits)) {
     const isPriced = Object.keys(rest.prices.models).length > 0;
@@ -216,7 +232,7 @@ function resolve(
     const example = channels.find(({ ids }) => ids !== undefined)?.name ?? 'channel';
     errors.push(`heartbeat.session: must name the chat of the heartbeat, such as "${example}:<chat id>"`);
   }
-  return { ...rest, channels, modelServers, mcpServers, search, speech, hooks, webhooks, errors };
+  return { ...rest, channels, modelServers, mcpServers, search, speech, hooks, webhooks, plugins, errors };
 }
 
 /** The content without these fields. */
@@ -246,13 +262,17 @@ function textOf(file: string, problems: ConfigProblem[]): string | undefined {
 const MOVED_FIELDS: Readonly<Record<string, string>> = { http: 'channels.http' };
 
 /** The content with what it leaves out, and without fields that have moved; each of those is an error that names its new place. */
-function inPresentShape(content: unknown, report: (text: string) => void): unknown {
+function inPresentShape(
+  content: unknown,
+  kinds: readonly ProviderKind[],
+  report: (text: string) => void,
+): unknown {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return content;
   const movedFields = Object.keys(content).filter((field) => Object.hasOwn(MOVED_FIELDS, field));
   for (const field of movedFields) report(`${field}: has moved: write the same as ${MOVED_FIELDS[field]}`);
   const rest = Object.fromEntries(Object.entries(content).filter(([field]) => !movedFields.includes(field)));
   if (rest['providers'] === undefined) return rest;
-  const { providers, errors } = presentProviders(rest['providers'], providerKinds);
+  const { providers, errors } = presentProviders(rest['providers'], kinds);
   for (const error of errors) report(error);
   return { ...rest, providers };
 }
@@ -335,6 +355,7 @@ export function secretsOf(config: Config): { secrets: string[]; shapes: SecretSh
     ...Object.values(readHeaders(config.env.OTEL_EXPORTER_OTLP_HEADERS)),
     ...config.modelServers.map(({ apiKey }) => apiKey),
     ...config.mcpServers.flatMap(({ secrets }) => secrets),
+    ...config.plugins.flatMap(({ secrets }) => secrets),
     passwordOf(DATABASE_URL),
     DATABASE_PASSWORD,
     passwordOf(OLLAMA_HOST),

@@ -1,5 +1,4 @@
 /** The composition root: opens what takes time, creates the modules of `modules.ts` and starts them. */
-import { channels as manifests } from '../channels/index.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import * as agent from './agent/index.ts';
 import * as bus from './bus/index.ts';
@@ -11,6 +10,7 @@ import * as intake from './intake/index.ts';
 import { type Gateway, type GatewayOptions } from './lifecycle.ts';
 import { newSessionsOf, openSettings } from './live-config.ts';
 import { Modules } from './modules.ts';
+import { kindsWith, openPluginHosts } from './plugin-setup.ts';
 import * as ops from './ops/index.ts';
 import * as providers from './providers/index.ts';
 import * as security from './security/index.ts';
@@ -71,11 +71,14 @@ async function openModules(
   if (revoked !== undefined) log.warn({ token: revoked }, 'token_stays_revoked');
   const loop = ops.startLoopMonitor();
   const fanout = await bus.chooseFanout(env.NATS_URL, store, log);
-  const about = { version: packageFile.version, serverOf: providers.serverLookup(config.modelServers) };
+  const plugins = openPluginHosts(config, { keys: store.keys, log, redact: options.redact });
+  const kinds = kindsWith(config.plugins, plugins);
+  const serverOf = providers.serverLookup(config.modelServers, kinds);
+  const about = { version: packageFile.version, serverOf };
   const telemetry = await ops.startTelemetry(env, about, log);
   progress?.step('Asking the model servers…');
-  const servers = await providers.openModelServers(config, { loopDelayMs: () => loop.recentMs() });
-  const modules = new Modules({ settings, store, options, log, loop, fanout, telemetry, servers });
+  const servers = await providers.openModelServers(config, { kinds, loopDelayMs: () => loop.recentMs() });
+  const modules = new Modules({ settings, store, options, log, loop, fanout, telemetry, servers, plugins });
   await modules.languageFiles.open();
   return modules;
 }
@@ -88,7 +91,9 @@ export async function openProfiles(modules: Modules): Promise<void> {
       named: enabled,
       tools: ownTools,
       added: options.tools ?? [],
-      servers: mcpServers.map(({ name }) => name),
+      servers: [...mcpServers, ...modules.plugins.tools.map(({ server = '' }) => ({ name: server }))].map(
+        ({ name }) => name,
+      ),
       searches: search !== undefined,
       exec,
     });
@@ -125,7 +130,7 @@ async function startModules(modules: Modules): Promise<Gateway> {
   const url = (): string => channels.get('http')?.url ?? '';
   await lifecycle.start(modules, (signal) => {
     void publishStatus(store, url(), health, backups, log, signal);
-    void settingFiles.writeSchemaFiles(schemaFiles(home, manifests), log, signal);
+    void settingFiles.writeSchemaFiles(schemaFiles(home, config.manifests, config.plugins), log, signal);
   });
   return {
     url: url(),

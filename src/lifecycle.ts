@@ -81,6 +81,7 @@ export interface Components {
   agent: Closable & { escalate(signal: AbortSignal): Promise<void> };
   backups: Closable & { start(): void };
   mcp: Closable & { start(): void };
+  plugins: Closable;
   memory: Closable & { refresh(): void };
   speech: Closable;
   webhooks: Closable & { start(): void };
@@ -214,5 +215,6 @@ async function closeAll(all: Components): Promise<void> {
   await all.languageFiles.close();
   await all.events.stop();
   await all.provider.close();
+  await all.plugins.close();
   await all.store.close();
 }

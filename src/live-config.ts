@@ -33,6 +33,7 @@ const AFTER_RESTART: Readonly<
   memory: false,
   transcription: true,
   persona: false,
+  plugins: true,
   prices: false,
   providers: true,
   proxySignIn: false,
@@ -61,15 +62,18 @@ function waiting(fields: readonly string[]): string[] {
 
 /** The configuration in effect after a change to `next` in a gateway that runs with `now`. */
 function join(now: Config, next: Config): Config {
-  const { modelServers, media, turns, channels } = now;
+  const { modelServers, media, turns, channels, manifests, plugins } = now;
   return Object.freeze({
     ...next,
     modelServers,
     media,
+    manifests,
+    plugins,
     turns: { ...next.turns, concurrency: turns.concurrency },
-    channels: next.channels.map((channel) => {
-      const running = channels.find(({ name }) => name === channel.name) ?? channel;
-      return { ...running, access: channel.access };
+    // A plug-in that was added or removed meanwhile waits for a restart.
+    channels: channels.map((channel) => {
+      const { access } = next.channels.find(({ name }) => name === channel.name) ?? channel;
+      return { ...channel, access };
     }),
   });
 }

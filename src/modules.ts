@@ -1,6 +1,5 @@
 /** All modules, each with what it needs: the first half of the composition root. Read it from top to bottom. */
 import path from 'node:path';
-import { channels as manifests } from '../channels/index.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import * as agent from './agent/index.ts';
 import * as bus from './bus/index.ts';
@@ -19,6 +18,7 @@ import { createMemory } from './memory/index.ts';
 import * as ops from './ops/index.ts';
 import type { LoopMonitor } from './ops/loop-delay.ts';
 import type { Telemetry } from './ops/telemetry/spans.ts';
+import type { PluginHosts } from './plugins/index.ts';
 import { PROFILE_SETTINGS, profileSchema } from './protocol/agent/profile.ts';
 import type { Fanout } from './protocol/bus.ts';
 import type { Channel, ChannelDeps } from './protocol/channel.ts';
@@ -48,6 +48,7 @@ class Foundations {
   declare readonly fanout: Fanout | undefined;
   declare readonly telemetry: Telemetry;
   declare readonly servers: providers.ModelServers;
+  declare readonly plugins: PluginHosts;
 
   constructor(parts: Foundations) {
     Object.assign(this, parts);
@@ -61,6 +62,7 @@ export class Modules extends Foundations {
   /** As they were at the start. */
   readonly config = this.now();
   readonly home = this.config.home;
+  readonly fileSchema = fileSchemaFor(this.config.manifests, this.config.plugins);
   readonly workspace = path.join(this.home, 'workspace');
   readonly watch: WatchFolders = (onChange) => settingFiles.watchFolders(onChange, this.log);
 
@@ -105,7 +107,7 @@ export class Modules extends Foundations {
     watch: this.watch,
     writeCommand: this.networks.writeCommand,
     settings: () => [
-      ...settingFiles.descriptionsOf(settingFiles.jsonSchema(fileSchemaFor(manifests))).keys(),
+      ...settingFiles.descriptionsOf(settingFiles.jsonSchema(this.fileSchema)).keys(),
       ...settingFiles.descriptionsOf(settingFiles.jsonSchema(profileSchema), PROFILE_SETTINGS).keys(),
     ],
     log: this.log,
@@ -313,7 +315,7 @@ export class Modules extends Foundations {
     provider: this.provider,
     embed: (request, signal) => this.provider.embed(request, signal),
     models: this.models,
-    tools: tools.withChangingTools(this.ownTools, this.mcp.tools, () => {
+    tools: tools.withChangingTools(this.ownTools, tools.joinTools(this.mcp.tools, this.plugins.tools), () => {
       const { tools, search } = this.now();
       return { exec: tools.exec, searches: search !== undefined };
     }),
@@ -346,6 +348,7 @@ export class Modules extends Foundations {
   readonly reports = {
     profileErrors: () => this.profiles.errors(),
     mcp: () => this.mcp.status(),
+    plugins: () => this.plugins.status(),
     settings: () => this.settings.report(),
   };
   readonly boundTo: BoundTo = (call) => intake.bindingOf(this.now().bindings, call);
@@ -443,13 +446,13 @@ export class Modules extends Foundations {
     health: (say) => this.health.report(say),
     metrics: sharedMetrics(() => this.metrics.text()),
     administration: {
-      ...security.administerAccess(this.store.access, manifests, this.channelAccess, this.log),
+      ...security.administerAccess(this.store.access, this.config.manifests, this.channelAccess, this.log),
       ...security.administerTokens(this.store.access, this.log),
       ...ops.createMaintenance(this.store, () => this.bus.sweepSoon(), path.resolve(this.home)),
       ...settingFiles.administerConfig(
         editableConfig(this.config.environment),
-        fileSchemaFor(manifests),
-        Object.keys(environmentSchemaFor(manifests).shape),
+        this.fileSchema,
+        Object.keys(environmentSchemaFor(this.config.manifests).shape),
         this.settings,
         this.log,
       ),
@@ -478,6 +481,7 @@ export class Modules extends Foundations {
     chatSettings: this.store.chatSettings,
     keys: this.store.keys,
     languages: this.languages,
+    openPlugin: (plugin, deps) => this.plugins.openChannel(plugin, deps, this.receive),
     log: this.log.child({ channel: name }),
   });
 }

@@ -53,6 +53,15 @@ export async function readSigned(
   return Buffer.from(await readText(incoming, outgoing, deps, undefined), 'utf8');
 }
 
+/** The bytes of a body, whatever they are. Throws `HttpError` 408 or 413. */
+export async function readExact(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  deps: HandlerDeps,
+): Promise<Buffer> {
+  return await readBytes(incoming, outgoing, deps, undefined);
+}
+
 /** A text as JSON of this shape. Throws `HttpError` 400 or 413. */
 export function parseText<Shape>(text: string, schema: z.ZodType<Shape>): Shape {
   return parseShape(parseJson(text), schema);
@@ -80,13 +89,20 @@ export function refuseEncodings({ headers }: IncomingMessage): void {
   throw new HttpError(415, 'unsupported_charset', 'Send the body in UTF-8.', { param: 'content-type' });
 }
 
+async function readText(...args: Parameters<typeof readBytes>): Promise<string> {
+  const bytes = await readBytes(...args);
+  // Replaced characters would be stored as if they had been sent.
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new HttpError(400, 'invalid_utf8', 'The body is not valid UTF-8.');
+}
+
 /** Collects the bytes up to the limit. The server drains the rest, so that a client that is still sending can read the answer. */
-function readText(
+function readBytes(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   deps: HandlerDeps,
   largeBodies: LargeBodies | undefined,
-): Promise<string> {
+): Promise<Buffer> {
   const maxBytes = largeBodies === undefined ? MAX_BODY_BYTES : MAX_INLINE_BODY_BYTES;
   const tooLarge = (): HttpError =>
     new HttpError(413, 'body_too_large', `The body is larger than ${maxBytes} bytes.`);
@@ -114,13 +130,7 @@ function readText(
         return settle(() => reject(error));
       }
     };
-    const onEnd = (): void =>
-      settle(() => {
-        const bytes = Buffer.concat(chunks);
-        // Replaced characters would be stored as if they had been sent.
-        if (isUtf8(bytes)) resolve(bytes.toString('utf8'));
-        else reject(new HttpError(400, 'invalid_utf8', 'The body is not valid UTF-8.'));
-      });
+    const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks)));
     const onClose = (): void => settle(() => reject(incomplete()));
     incoming.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });

@@ -5,7 +5,8 @@ import type { Button, Place } from '../../src/protocol/message.ts';
 import { parseMarkdown } from '../../src/lib/markdown/markdown.ts';
 import { cleanText, clipEnd, oneLine } from '../../src/lib/text.ts';
 import { z } from 'zod';
-import { escapeHtml, joined, type Piece, render, textPiece, wrapped } from './render.ts';
+import { escapeHtml, joined, type Piece, textPiece, wrapped } from '../../src/lib/markdown/html.ts';
+import { render } from './render.ts';
 import { withoutVariant } from './inbound.ts';
 import { EVENT_ID, ROOM_ID } from './events.ts';
 

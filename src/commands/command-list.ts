@@ -144,6 +144,28 @@ export const COMMAND_FORMS: readonly CommandForm[] = [
     options: [['--yes', 'agree without a question']],
   },
   { usage: 'skill remove NAME', does: 'delete a skill' },
+  { usage: 'plugin', does: 'list the plug-ins, with their versions and state' },
+  {
+    usage: 'plugin add SOURCE',
+    does: 'add a plug-in from a folder, a .tgz file, a Git repository or npm: show its rights, ask, and check it',
+    options: [['--yes', 'agree without a question']],
+  },
+  { usage: 'plugin check NAME', does: 'try whether a plug-in (or a folder) keeps the contract' },
+  {
+    usage: 'plugin update [NAME]',
+    does: 'fetch it again (without NAME: all that are not pinned), show what changes, and ask',
+    options: [['--yes', 'agree without a question']],
+  },
+  {
+    usage: 'plugin pin NAME',
+    does: 'keep its version when all are updated',
+    options: [['--off', 'no longer']],
+  },
+  {
+    usage: 'plugin remove NAME',
+    does: 'delete a plug-in',
+    options: [['--data', 'also what it has kept']],
+  },
   { usage: 'mcp', does: 'list the MCP servers, with their tools and last errors' },
   { usage: 'mcp login NAME', does: 'sign in to an MCP server with a browser' },
   { usage: 'mcp logout NAME', does: 'sign out of an MCP server' },

@@ -29,7 +29,7 @@ import { openModelServers } from '../providers/index.ts';
 import { homeOf } from '../launch/default-home.js';
 import { openPlaces } from '../security/index.ts';
 import { makeHome, holderOf, inspectDatabase } from '../store/index.ts';
-import { findConfinement } from '../media/index.ts';
+import { findReaderConfinement } from '../media/index.ts';
 import { sandboxProblem } from '../tools/index.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import { readArguments } from './arguments.ts';
@@ -178,7 +178,7 @@ async function examineSandbox({ tools, home }: Config): Promise<Finding[]> {
 
 async function examineFileReader(): Promise<Finding[]> {
   const subject = 'Files';
-  const way = await findConfinement();
+  const way = await findReaderConfinement();
   if (way !== 'open')
     return [{ subject, level: 'ok', text: `Files that people send are read without network, in ${way}.` }];
   const text =

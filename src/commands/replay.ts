@@ -33,6 +33,7 @@ import { PARLEY } from '../protocol/texts/parley.ts';
 import { openModelServers } from '../providers/index.ts';
 import { writeWhole } from '../settings/index.ts';
 import type { HomeStore } from '../store/index.ts';
+import { kindsWith, openPluginHosts } from '../plugin-setup.ts';
 import { readArguments } from './arguments.ts';
 
 const REPLAY_USAGE = `Expected: replay TURN --model MODEL [--profile PROFILE] [--json]. See: ${PARLEY} replay --help`;
@@ -221,10 +222,13 @@ async function withReplays<T>(
     about,
     log,
   );
-  const servers = await openModelServers(config, { loopDelayMs: () => loop.recentMs() });
+  const plugins = openPluginHosts(config, { keys: store.keys, log, redact });
+  const kinds = kindsWith(config.plugins, plugins);
+  const servers = await openModelServers(config, { kinds, loopDelayMs: () => loop.recentMs() });
   const options = { log, redact };
   const settings = openSettings(config, log);
-  const modules = new Modules({ settings, store, options, log, loop, fanout: undefined, telemetry, servers });
+  const parts = { settings, store, options, log, loop, fanout: undefined, telemetry, servers, plugins };
+  const modules = new Modules(parts);
   try {
     await openProfiles(modules);
     return await work({ replays: modules.agent.replays, profiles: modules.profiles });
@@ -232,6 +236,7 @@ async function withReplays<T>(
     await modules.agent.close();
     await modules.profiles.close();
     await modules.provider.close();
+    await plugins.close();
     loop.stop();
   }
 }

@@ -3,7 +3,6 @@ import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { channels } from '../../channels/index.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import {
   commandNames,
@@ -129,6 +128,10 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
       throw new GatewayError('usage', `Expected: verify FILE. See: ${PARLEY} verify --help`);
     print(await verifyFile(file));
   },
+  async plugin(args) {
+    const { pluginCommand } = await import('./plugin.ts');
+    print(await pluginCommand(args, process.env));
+  },
   async skill(args) {
     const { skillCommand } = await import('./skill.ts');
     print(await skillCommand(args, process.env));
@@ -163,7 +166,7 @@ const COMMANDS: Record<string, (rest: string[]) => Act | Promise<Act>> = {
     return (store, config) => {
       const hasOwners = config.channels.some(({ access }) => (access?.owners.length ?? 0) > 0);
       const firstOwns = words.length === rest.length && !hasOwners;
-      return pairCommand(store.access, channels, words, { firstOwns });
+      return pairCommand(store.access, config.manifests, words, { firstOwns });
     };
   },
   token: (rest) => {

@@ -23,7 +23,7 @@ import { createKeepToolFile } from './tool-files.ts';
 export { createSpeech } from './speech.ts';
 export { createTranscriber } from './transcriber.ts';
 export { fileTypeOf } from './reader/file-type.ts';
-export { findConfinement } from './reader/reader.ts';
+export { findReaderConfinement } from './reader/reader.ts';
 export {
   configureSpeech,
   fileLimitsOf,

@@ -5,7 +5,9 @@ import type { ChannelAccess, ChannelIds } from './access.ts';
 
 import type {
   ConnectionStore,
+  PlatformAnswer,
   PlatformInteractions,
+  PlatformRequest,
   PlatformWebhook,
   Receive,
   UpdateStore,
@@ -205,6 +207,8 @@ export interface Channel {
   before?(thread: Place, messageId: string | undefined, limit: number): Promise<EarlierMessage[]>;
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
+  /** Answers any request of the platform, which the channel itself checks; absent if its platform posts nothing. Never throws. */
+  answerRequest?(request: PlatformRequest): Promise<PlatformAnswer>;
   /** Who opens the page inside the network's app. Present if the settings offer it there. */
   readonly readSignIn?: ReadSignIn | undefined;
   /** Origins of the network's own web pages that show the page in a frame. Present if the settings offer it there. */
@@ -235,6 +239,8 @@ export interface ChannelDeps {
   /** The languages of the gateway's texts, and which of them each person reads. */
   languages: PageLanguages;
   owners: () => Promise<readonly string[]>;
+  /** Opens the channel of an installed plug-in; absent where there can be none. Throws `GatewayError`. */
+  openPlugin?: ((name: string, deps: ChannelDeps) => Promise<Channel>) | undefined;
 }
 
 /**

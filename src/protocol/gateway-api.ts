@@ -1,4 +1,5 @@
 /** The gateway's API for channels. Methods on sessions return undefined for what their caller may not see. */
+import type { Channel } from './channel.ts';
 import type { BudgetReport } from './agent/budgets.ts';
 import type { Say, TextRef } from './texts/say.ts';
 import type { HookApi } from './operator/webhooks.ts';
@@ -106,6 +107,8 @@ export interface GatewayApi {
   hooks: HookApi;
   /** The webhook of a channel's platform; undefined for one that receives in a different way. */
   webhook(channel: string): PlatformWebhook | undefined;
+  /** Answers the platform of a channel that checks its requests itself; undefined for any other. */
+  answerRequest(channel: string): Channel['answerRequest'];
   /** Where a channel's platform posts interactions; undefined for one that does not. */
   interactions(channel: string): PlatformInteractions | undefined;
   /** Called by a channel when its platform reports a new id of a chat. */

@@ -139,8 +139,8 @@ export interface PluginWebhookAnswer {
 /** The channel. Calls may come before `start` and on nodes that never start it; each ends within its limit or fails. */
 export interface PluginChannel {
   /**
-   * Whom the token belongs to; `id` is immutable and not secret. A channel that has it receives on one node at a time.
-   * One without it (webhooks) is started on every node.
+   * Whom the token belongs to; `id` is immutable and not secret: the channel receives on one node at a time. Present
+   * unless the manifest has `webhook`: such a channel is started on every node.
    */
   identify?(signal: AbortSignal): Promise<{ id: string; name: string; readsAll?: boolean | undefined }>;
   /** Starts receiving and resolves once it receives; reconnects by itself until `stop`. */

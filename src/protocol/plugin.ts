@@ -117,8 +117,8 @@ export interface PluginChannelFacts {
   };
   render: PluginRender;
   /**
-   * Its platform posts to `<address of the gateway>/v1/channels/<name>/webhook`: every request there, of any method,
-   * is passed to `webhook` with its exact bytes.
+   * Its platform posts to `<address of the gateway>/v1/channels/<name>/webhook`: every GET and POST there is
+   * passed to `webhook` with its exact bytes.
    */
   webhook?: true | undefined;
   /** Shapes of its platform's secrets, found in log lines even if they are not configured. Regular expressions. */
@@ -153,7 +153,7 @@ export type PluginRender = {
   | { kind: 'html' }
 );
 
-/** A tool as the model is offered it, under the name `<plug-in>_<name>`. */
+/** A tool as the model is offered it, under the name `<plug-in>__<name>`. */
 export interface PluginToolFacts {
   /** Lower-case letters, digits and `_`. */
   name: string;
@@ -162,7 +162,7 @@ export interface PluginToolFacts {
   parameters: Readonly<Record<string, unknown>>;
   /**
    * What a repeated call does: nothing (`pure`), the same with the same `callKey` (`idempotent`), or it may do it twice
-   * (`unsafe`, the default). A call that is not `pure` waits for a person's approval.
+   * (`unsafe`, the default). Every call waits for a person's approval, until a rule allows it.
    */
   effect?: 'pure' | 'idempotent' | 'unsafe' | undefined;
   /** Longest run in milliseconds, at most 600,000; default 60,000. */

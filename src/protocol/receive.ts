@@ -114,6 +114,23 @@ export interface PlatformInteractions {
   answer(body: Buffer): Promise<object | 'taken' | 'invalid'>;
 }
 
+/** A request of a platform as it came. */
+export interface PlatformRequest {
+  method: string;
+  /** With its leading `?`, or empty. */
+  query: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Exactly its bytes. */
+  body: Buffer;
+}
+
+/** The answer to it; 401 if it did not come from the platform. */
+export interface PlatformAnswer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+}
+
 /** A message of the gateway itself to the agent in a session; the answer goes to `address` (B-36). */
 export interface SystemMessage {
   /** The same for every attempt; a repeated message is accepted once. */

@@ -1,6 +1,7 @@
 /** Public API of the security module: access, outbound requests, secrets. */
 export { administerAccess, administerTokens } from './administration.ts';
 export { createEgress, egressTo } from './egress.ts';
+export { openEgressProxy } from './egress-proxy.ts';
 export { createServiceFetch } from './service-fetch.ts';
 export { createAccessPolicy, createOwnerChats, ownersOf } from './access-policy.ts';
 export { createCreatorAccess } from './creator-access.ts';

@@ -46,7 +46,10 @@ export function describeSkill({ folder, skill, contents, hash }: SkillFolder): s
 }
 
 /** What differs between two versions, file by file; empty if nothing does. */
-export function describeChanges(current: SkillFolder, update: SkillFolder): string {
+export function describeChanges(
+  current: Pick<SkillFolder, 'contents'>,
+  update: Pick<SkillFolder, 'contents'>,
+): string {
   const old = new Map(current.contents.map((one) => [one.file, one]));
   const fresh = new Map(update.contents.map((one) => [one.file, one]));
   const files = [...new Set([...old.keys(), ...fresh.keys()])].toSorted();

@@ -175,7 +175,11 @@ export class Skills {
   }
 }
 
-async function writeContents(place: string, { contents }: SkillFolder): Promise<void> {
+/** Writes files into a folder of one's own. */
+export async function writeContents(
+  place: string,
+  { contents }: Pick<SkillFolder, 'contents'>,
+): Promise<void> {
   for (const { file, bytes, runs } of contents) {
     const target = path.join(place, file);
     await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });

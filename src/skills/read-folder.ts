@@ -19,6 +19,26 @@ export const MAX_SKILL_DEPTH = 10;
 /** What comes along from a working copy and belongs to no skill. */
 const LEFT_OUT = new Set(['.git', '.DS_Store', 'node_modules', '__pycache__']);
 
+/** What a folder may hold. */
+export interface FolderRules {
+  /** What it is, for errors: `skill`. */
+  noun: string;
+  bytes: number;
+  files: number;
+  /** Folders within each other. */
+  depth: number;
+  /** Names of files and folders that do not count. */
+  leftOut: ReadonlySet<string>;
+}
+
+const SKILL_RULES: FolderRules = {
+  noun: 'skill',
+  bytes: MAX_SKILL_BYTES,
+  files: MAX_SKILL_FILES,
+  depth: MAX_SKILL_DEPTH,
+  leftOut: LEFT_OUT,
+};
+
 /** One file of a skill. */
 export interface SkillContent {
   /** From the skill's folder, with forward slashes. */
@@ -44,7 +64,7 @@ export interface SkillFolder {
  * limits allow.
  */
 export async function readSkillFolder(place: string): Promise<SkillFolder> {
-  const contents = await readContents(place);
+  const contents = await readContents(place, SKILL_RULES);
   const main = contents.find(({ file }) => file === 'SKILL.md');
   if (main === undefined) throw badSkill(place, 'it has no file SKILL.md');
   if (main.bytes.length > MAX_SKILL_FILE_BYTES)
@@ -64,24 +84,24 @@ function textOf(bytes: Buffer, place: string): string {
   }
 }
 
-/** No link is followed, also one that takes the place of a folder or file meanwhile. */
-async function readContents(root: string): Promise<SkillContent[]> {
+/**
+ * Every file of a folder, in the order of their paths. No link is followed, also one that takes the place of a folder or
+ * file meanwhile. Throws `GatewayError('bad_<noun>')` for what the rules do not allow.
+ */
+export async function readContents(root: string, rules: FolderRules): Promise<SkillContent[]> {
   const contents: SkillContent[] = [];
   let bytes = 0;
-  const enters = (name: string): boolean => !LEFT_OUT.has(path.basename(name));
+  const refused = (reason: string): GatewayError => badFolder(root, reason, rules.noun);
+  const enters = (name: string): boolean => !rules.leftOut.has(path.basename(name));
   for await (const { name: file, place } of walkFolder(root, { enters })) {
-    if (file.split('/').length > MAX_SKILL_DEPTH + 1)
-      throw badSkill(root, `its folders are more than ${MAX_SKILL_DEPTH} deep`);
+    if (file.split('/').length > rules.depth + 1)
+      throw refused(`its folders are more than ${rules.depth} deep`);
     const stats = await lstat(place);
     if (stats.isDirectory()) continue;
     if (!stats.isFile())
-      throw badSkill(
-        root,
-        `${escapeControls(file)} is ${stats.isSymbolicLink() ? 'a link' : 'no plain file'}`,
-      );
-    if (contents.length === MAX_SKILL_FILES)
-      throw badSkill(root, `it has more than ${MAX_SKILL_FILES} files`);
-    const content = await readContent(root, { file, place }, MAX_SKILL_BYTES - bytes);
+      throw refused(`${escapeControls(file)} is ${stats.isSymbolicLink() ? 'a link' : 'no plain file'}`);
+    if (contents.length === rules.files) throw refused(`it has more than ${rules.files} files`);
+    const content = await readContent({ file, place }, rules.bytes - bytes, refused, rules.bytes);
     bytes += content.bytes.length;
     contents.push(content);
   }
@@ -96,22 +116,22 @@ function comparePaths(one: string, other: string): number {
 }
 
 async function readContent(
-  root: string,
   { file, place }: { file: string; place: string },
   room: number,
+  refused: (reason: string) => GatewayError,
+  most: number,
 ): Promise<SkillContent> {
   await using handle = await openPlainFile(place);
   const stats = await handle?.stat();
-  if (handle === undefined || stats === undefined)
-    throw badSkill(root, `${escapeControls(file)} is no plain file`);
-  if (stats.size > room)
-    throw badSkill(root, `its files are larger than ${MAX_SKILL_BYTES / 1024 / 1024} MiB together`);
+  if (handle === undefined || stats === undefined) throw refused(`${escapeControls(file)} is no plain file`);
+  if (stats.size > room) throw refused(`its files are larger than ${most / 1024 / 1024} MiB together`);
   const bytes = Buffer.alloc(stats.size);
   const { bytesRead } = await handle.read(bytes, 0, stats.size, 0);
   return { file, bytes: bytes.subarray(0, bytesRead), runs: (stats.mode & 0o100) !== 0 };
 }
 
-function hashOf(contents: readonly SkillContent[]): string {
+/** Hexadecimal SHA-256 over the paths, the right to run and the bytes of all files. */
+export function hashOf(contents: readonly SkillContent[]): string {
   const hash = createHash('sha256');
   for (const { file, bytes, runs } of contents)
     hash.update(JSON.stringify([file, runs, bytes.length])).update(bytes);
@@ -146,9 +166,13 @@ export async function findSkillFolders(root: string): Promise<string[]> {
 
 /** The error for a folder that is no skill. */
 function badSkill(place: string, reason: string, cause?: unknown): GatewayError {
+  return badFolder(place, reason, SKILL_RULES.noun, cause);
+}
+
+function badFolder(place: string, reason: string, noun: string, cause?: unknown): GatewayError {
   return new GatewayError(
-    'bad_skill',
-    `${escapeControls(path.basename(place))} is no skill: ${reason}.`.replace('..', '.'),
+    `bad_${noun.replace('-', '')}`,
+    `${escapeControls(path.basename(place))} is no ${noun}: ${reason}.`.replace('..', '.'),
     { cause },
   );
 }

@@ -106,6 +106,19 @@ export function withChangingTools(
   };
 }
 
+/** Joins changing tools with those that stay; the same list until the first change. */
+export function joinTools(changing: () => readonly Tool[], others: readonly Tool[]): () => readonly Tool[] {
+  if (others.length === 0) return changing;
+  let last: readonly Tool[] | undefined;
+  let all: readonly Tool[] = others;
+  return () => {
+    const current = changing();
+    if (current !== last) all = [...current, ...others];
+    last = current;
+    return all;
+  };
+}
+
 interface EnabledTools {
   /** `tools.enabled` of config.json. */
   named: readonly string[] | undefined;

@@ -1,9 +1,9 @@
 /** The route of webhooks: programs call it with a signature instead of a token. */
 import { z } from 'zod';
 import { MAX_JSON_DEPTH } from '../../../src/lib/json/json.ts';
-import { readSigned } from '../body.ts';
+import { readExact, readSigned } from '../body.ts';
 import { HttpError } from '../errors.ts';
-import { type Route, routeOf } from '../route.ts';
+import { type HandlerDeps, type HttpContext, type Route, routeOf } from '../route.ts';
 
 /** How long a sender waits when there was no room for its message. */
 const AGAIN_MS = 30_000;
@@ -109,7 +109,50 @@ export const webhookRoutes: readonly Route[] = [
       return answer === 'taken' ? c.body(null, 202) : c.json(answer);
     },
   }),
+  route('GET', '/v1/channels/:channel/webhook', 'none', {
+    summary: 'A question of a platform to the channel of a plug-in, such as whether this address is right',
+    description: 'For the platform alone; the plug-in checks that it is genuine.',
+    answer: 'text',
+    handle: answerPlatform,
+  }),
+  route('POST', '/v1/channels/:channel/webhook', 'none', {
+    summary: 'What a platform posts to the channel of a plug-in',
+    description: 'For the platform alone; the plug-in gets exactly these bytes, and checks their signature.',
+    body: z.unknown(),
+    answer: 'text',
+    handle: answerPlatform,
+  }),
 ];
+
+/** Passes a request of a platform on to the channel of a plug-in, which checks that it is genuine. */
+async function answerPlatform(c: HttpContext, deps: HandlerDeps): Promise<Response> {
+  const { incoming, outgoing } = c.env;
+  const answer = deps.gateway.answerRequest(c.req.param('channel') ?? '');
+  const refused = (): HttpError =>
+    deps.wrongTokens.refusal(deps.addressOf(incoming), 'signatures', noInteraction());
+  if (answer === undefined) throw refused();
+  const body = await readExact(incoming, outgoing, deps);
+  const { search: query } = new URL(c.req.url);
+  const { method = 'GET', headers } = incoming;
+  const { status, headers: fields, body: text } = await answer({ method, query, headers, body });
+  if (status === 401) throw refused();
+  if (status < 400) deps.sockets.serve(incoming.socket, outgoing);
+  const isEmpty = [204, 205, 304].includes(status);
+  // A browser that is led here shows nothing of it as a page of the gateway.
+  const safe = { 'content-type': 'text/plain; charset=utf-8', ...lowered(fields), ...SHUT };
+  return new Response(isEmpty ? null : text, { status, headers: safe });
+}
+
+const SHUT = { 'content-security-policy': "sandbox; default-src 'none'", 'x-content-type-options': 'nosniff' };
+/** Headers that a plug-in may set. */
+const PASSED = ['content-type', 'retry-after', 'allow'];
+
+function lowered(fields: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return Object.fromEntries(
+    entries.filter(([name, value]) => PASSED.includes(name) && /^[\x20-\x7e]*$/.test(value)),
+  );
+}
 
 function noInteraction(): HttpError {
   const text = 'No platform posts here, or the signature is missing, wrong or too old.';

@@ -86,6 +86,7 @@ export function createGatewayApi(
     ...createModelApi(context, agent, visible),
     ...createQuestionApi(context, people, visible),
     webhook: (channel) => channels.get(channel)?.webhook,
+    answerRequest: (channel) => channels.get(channel)?.answerRequest,
     interactions: (channel) => channels.get(channel)?.interactions,
     commands: listingInAll(commands),
     commandsFor: (caller, say) =>

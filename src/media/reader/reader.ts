@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { GatewayError } from '../../protocol/errors.ts';
 import { createFairQueue } from '../../lib/async/fair-queue.ts';
+import { type Confinement, confinedCommand, findConfinement } from '../../lib/confinement.ts';
 import { type DecodedText, decodeText, textType, withNote } from './file-type.ts';
 import { answerShape, MAX_DOCUMENT_CHARS, type ReaderAnswer } from './protocol.ts';
 import { textRef } from '../../protocol/texts/say.ts';
@@ -46,7 +47,7 @@ export function createReader(options: ReaderOptions = {}): Reader {
   const slots = createFairQueue(MAX_READERS, MAX_WAITING);
   let confinement: Promise<Confinement> | undefined;
   const confine = async (): Promise<Confinement> => {
-    const way = await findConfinement(ways);
+    const way = await findReaderConfinement(ways);
     if (way === 'open') onOpen?.();
     return way;
   };
@@ -56,7 +57,11 @@ export function createReader(options: ReaderOptions = {}): Reader {
     const leave = await slots.enter(key, signal);
     if (leave === undefined) throw new GatewayError('busy', textRef('upload.busy'));
     try {
-      const command = commandFor([program], readablePlaces(program), await (confinement ??= confine()));
+      const way = await (confinement ??= confine());
+      const command = confinedCommand(
+        { program: [program], flags: ARGUMENTS, reads: readablePlaces(program), folder: ROOT },
+        way,
+      );
       return await readApart(command, bytes, AbortSignal.any([signal, AbortSignal.timeout(readMs)]), signal);
     } finally {
       leave();
@@ -80,21 +85,7 @@ function readPlain(decoded: DecodedText): ReadFile {
 const PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));
 const ROOT = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 const ABOVE = path.dirname(ROOT);
-/**
- * How the program is shut in besides Node's own permissions, which leave the network open: `bubblewrap` hides every other
- * file, too, `unshare` (util-linux) takes just the network away and works in services that may not mount, and `open`
- * leaves it.
- */
-export type Confinement = 'bubblewrap' | 'unshare' | 'open';
-
-const WAYS: readonly Confinement[] = ['bubblewrap', 'unshare', 'open'];
-
-const BUBBLEWRAP = '/usr/bin/bwrap';
-const UNSHARE = '/usr/bin/unshare';
-/** Where programs find their libraries. */
-const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/etc/ld.so.cache'];
 const ARGUMENTS = [
-  '--permission',
   // sharp is one; the warning about it would be the child's only output on stderr.
   '--allow-addons',
   '--disable-warning=SecurityWarning',
@@ -114,47 +105,16 @@ function readablePlaces(program: string): string[] {
   return places.filter((place) => existsSync(place));
 }
 
-/** The command that runs a program of Node.js with nothing but these places. */
-function commandFor(program: readonly string[], places: readonly string[], way: Confinement): string[] {
-  const allowed = places.flatMap((place) => [
-    `--allow-fs-read=${place}`,
-    `--allow-fs-read=${path.join(place, '*')}`,
-  ]);
-  const command = [process.execPath, ...ARGUMENTS, ...allowed, ...program];
-  if (way === 'open') return command;
-  if (way === 'unshare') return [UNSHARE, '--user', '--net', '--ipc', '--', ...command];
-  return [
-    BUBBLEWRAP,
-    ...'--unshare-all --die-with-parent --new-session --cap-drop ALL --proc /proc --dev /dev --tmpfs /tmp'.split(
-      ' ',
-    ),
-    ...LIBRARIES.flatMap((place) => ['--ro-bind-try', place, place]),
-    ...[process.execPath, ...places].flatMap((place) => ['--ro-bind', place, place]),
-    '--chdir',
-    ROOT,
-    '--',
-    ...command,
-  ];
-}
-
-/** The first of these ways that works here: many containers and some kernels allow none but the last. Never rejects. */
-export async function findConfinement(ways: readonly Confinement[] = WAYS): Promise<Confinement> {
-  for (const way of ways) if (way !== 'open' && (await works(way))) return way;
-  return 'open';
-}
-
 /** Native code is what most needs to work; an installation may leave it out. */
 const PROBE = "await import('sharp').catch((e) => { if (e.code !== 'ERR_MODULE_NOT_FOUND') throw e; })";
 
-/** Tries it with what reading needs. */
-async function works(way: Confinement): Promise<boolean> {
+/** The first of these ways to shut it in that works here, tried with what reading needs. Never rejects. */
+export function findReaderConfinement(ways?: readonly Confinement[]): Promise<Confinement> {
   const probe = ['--input-type=module', '--eval', PROBE];
-  const [file = '', ...args] = commandFor(probe, readablePlaces(PROGRAM), way);
-  const child = spawn(file, args, { env: {}, stdio: 'ignore', timeout: READ_MS });
-  return await new Promise((resolve) => {
-    child.once('error', () => resolve(false));
-    child.once('close', (code) => resolve(code === 0));
-  });
+  return findConfinement(
+    { program: probe, flags: ARGUMENTS, reads: readablePlaces(PROGRAM), folder: ROOT },
+    ways,
+  );
 }
 
 async function readApart(

@@ -81,6 +81,7 @@ export class FakeGateway implements GatewayApi {
   hooks: GatewayApi['hooks'] = EMPTY.hooks;
   webhook: GatewayApi['webhook'] = () => undefined;
   interactions: GatewayApi['interactions'] = () => undefined;
+  answerRequest: GatewayApi['answerRequest'] = () => undefined;
   readonly administration = fakeAdministration();
   approvalRules: GatewayApi['approvalRules'] = async () => [];
   removeApprovalRule: GatewayApi['removeApprovalRule'] = async () => false;

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type Confinement, createReader } from '../../../src/media/reader/reader.ts';
+import { createReader } from '../../../src/media/reader/reader.ts';
+import type { Confinement } from '../../../src/lib/confinement.ts';
 import { MAX_DOCUMENT_CHARS, MAX_PICTURE_SIDE } from '../../../src/media/reader/protocol.ts';
 import { docx, pdf, png, xlsx, zipBomb } from '../../fakes/files/documents.ts';
 

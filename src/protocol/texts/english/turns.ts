@@ -162,6 +162,7 @@ export const turns = {
   'risk.ends_programs': 'stops programs',
   'risk.endless': 'keeps starting programs',
   'risk.program': 'runs a program in the sandbox, which may change the files of this chat',
+  'risk.plugin_call': 'calls {tool} of the plug-in {plugin}, which may do something that cannot be undone',
   'risk.mcp_call': 'calls {tool} of the MCP server "{server}", which may do something that cannot be undone',
   'risk.mcp_read': 'reads from the MCP server "{server}", which is not trusted',
 } as const;

@@ -1,0 +1,14 @@
+/** Public API of the plug-ins: what is installed, and the hosts that run it. Code that runs processes is loaded with their first use. */
+export { channelManifestOf } from './channel-facts.ts';
+export { configurePlugins, type ConfiguredPlugin, pluginsRule } from './configured.ts';
+export {
+  type FolderTools,
+  type InstalledPlugin,
+  type PluginFolder,
+  Plugins,
+  readInstalled,
+  verifyPlugin,
+} from './installed.ts';
+export { CONTRACT } from './manifest.ts';
+export { createPluginHosts, type PluginHosts, type PluginsDeps, type PluginStatus } from './plugins.ts';
+export { newRights, rightsInWords } from './rights.ts';
