@@ -1,7 +1,7 @@
 /** The mailbox over IMAP: new mails in their order, one at a time, each acknowledged by the place up to which all are read. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type FetchMessageObject, ImapFlow } from 'imapflow';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PluginChannelHost } from '../../src/protocol/plugin.ts';
 import { fromImap, MailFailure } from './failures.ts';
 import { MAX_MAIL_BYTES, type StoredMail } from './inbound.ts';
@@ -156,10 +156,12 @@ export class Mailbox {
         signal.addEventListener('abort', close, { once: true });
         await client.mailboxOpen(INBOX);
         host.health('up');
+        const news = new News(client);
         for (;;) {
+          news.isThere = false;
           await this.#takeNew(client, signal);
           failures = 0;
-          await this.#news(client, signal);
+          await this.#news(client, news, signal);
         }
       } catch (error) {
         client?.close();
@@ -176,26 +178,18 @@ export class Mailbox {
   }
 
   /** Waits until there may be new mails: the server says so, or time has passed. Throws when the connection is lost. */
-  async #news(client: ImapFlow, signal: AbortSignal): Promise<void> {
-    if (!client.usable) throw new MailFailure('unavailable', 'The mail server closed the connection.');
-    if (!client.capabilities.has('IDLE')) {
-      await pause(this.#parts.timing.pollMs, undefined, { signal });
+  async #news(client: ImapFlow, news: News, signal: AbortSignal): Promise<void> {
+    if (client.capabilities.has('IDLE')) {
+      // It ends with the next command.
+      const idling = client.idle().catch(() => undefined);
+      await news.within(IDLE_MS, signal);
       await client.noop();
-      return;
+      await idling;
+    } else {
+      await news.within(this.#parts.timing.pollMs, signal);
+      await client.noop();
     }
-    const wake = new AbortController();
-    const awake = (): void => wake.abort();
-    client.once('exists', awake);
-    client.once('close', awake);
-    // It ends with the next command.
-    const idling = client.idle().catch(awake);
-    const within = AbortSignal.any([signal, wake.signal]);
-    await pause(IDLE_MS, undefined, { signal: within }).catch(() => undefined);
-    client.off('exists', awake);
-    client.off('close', awake);
-    signal.throwIfAborted();
-    await client.noop();
-    await idling;
+    if (!client.usable) throw new MailFailure('unavailable', 'The mail server closed the connection.');
   }
 
   async #takeNew(client: ImapFlow, signal: AbortSignal): Promise<void> {
@@ -286,6 +280,30 @@ export class Mailbox {
     clearTimeout(this.#spare?.timer);
     this.#spare?.client.close();
     this.#spare = undefined;
+  }
+}
+
+/** What the server tells about new mails, whatever is being asked of it meanwhile. */
+class News {
+  isThere = false;
+  #wake: () => void = () => undefined;
+
+  constructor(client: ImapFlow) {
+    const note = (): void => {
+      this.isThere = true;
+      this.#wake();
+    };
+    client.on('exists', note);
+    client.on('close', note);
+  }
+
+  /** Resolves when there is news, or the time has passed. Throws when the signal is aborted. */
+  async within(ms: number, signal: AbortSignal): Promise<void> {
+    const wake = new AbortController();
+    this.#wake = () => wake.abort();
+    if (!this.isThere)
+      await pause(ms, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(() => undefined);
+    signal.throwIfAborted();
   }
 }
 

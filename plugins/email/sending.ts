@@ -7,13 +7,13 @@ import type { PluginChannelHost, PluginFile, PluginPart, PluginSent } from '../.
 import { fromSmtp, MailFailure } from './failures.ts';
 import type { Mailbox } from './mailbox.ts';
 import { digest } from './records.ts';
-import { connectionOf, type EmailSettings } from './settings.ts';
+import { ADDRESS, connectionOf, type EmailSettings } from './settings.ts';
 import type { Threads } from './threads.ts';
 
 /** As the manifest promises: characters of a text and of a caption, bytes of a file. */
 const MAX_LENGTH = 100_000;
 const MAX_CAPTION = 20_000;
-const MAX_FILE_BYTES = 15 * 1_024 * 1_024;
+const MAX_FILE_BYTES = 10 * 1_024 * 1_024;
 /** Longest subject of a mail that begins a thread, in UTF-16 units. */
 const MAX_SUBJECT = 78;
 /** Sends that this process remembers. */
@@ -73,6 +73,7 @@ export class Sending {
   /** An attempt before this one, perhaps of another process, is recognized by the id of its mail. */
   async #mail(target: Target, content: Content): Promise<PluginSent> {
     const { threads, mailbox, settings, log } = this.#parts;
+    if (!ADDRESS.test(target.chatId)) throw new MailFailure('rejected', 'The chat is no mail address.');
     const { threadId, messageId } = this.#idOf(target);
     const sent = { id: messageId };
     if (this.#sent.has(messageId) || (await mailbox.hasSent(messageId))) return sent;

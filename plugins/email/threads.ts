@@ -1,6 +1,6 @@
 /** Threads of mails, and the words by which a question in one can be answered. */
 import { createHmac } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PluginChannelHost, PluginPart, PluginSent } from '../../src/protocol/plugin.ts';
 import { digest, Records } from './records.ts';
 

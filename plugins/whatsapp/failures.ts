@@ -1,5 +1,5 @@
 /** What the Graph API refuses, as the gateway understands it. [Cloud API: "Error codes"] */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PluginFailure } from '../../src/protocol/plugin.ts';
 
 type Code = PluginFailure['code'];

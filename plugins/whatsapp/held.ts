@@ -2,7 +2,7 @@
  * What a person gets once they write again: after 24 hours without a word of theirs, WhatsApp accepts only a template, which
  * asks them to. Stored, so that it survives restarts. [Cloud API: "Customer service windows"]
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PluginChannelHost } from '../../src/protocol/plugin.ts';
 import { GraphFailure } from './failures.ts';
 import { addressed, type Graph } from './graph.ts';

@@ -1,5 +1,5 @@
 /** Reads what Meta posts: messages of people, and what became of the bot's own. [Cloud API: "Webhooks", "messages"] */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PluginMedia, PluginMessage } from '../../src/protocol/plugin.ts';
 import { withoutNumbers } from './failures.ts';
 

@@ -2,7 +2,7 @@
 import { openAsBlob } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import type {
   PluginChannelHost,
   PluginFile,

@@ -1,6 +1,6 @@
 /** Takes what Meta posts: only what it has signed, and acknowledged only once the gateway has it. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type {
   PluginChannelHost,
   PluginMessage,

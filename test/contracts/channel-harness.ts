@@ -1,5 +1,5 @@
 /** What the channel contract needs from a channel's test: the channel with a fake platform, and control of the fake. */
-import type { Channel } from '../../src/protocol/channel.ts';
+import type { Channel, ChannelManifest } from '../../src/protocol/channel.ts';
 import type { InboundMessage } from '../../src/protocol/message.ts';
 import type { DeletedMessages } from '../../src/protocol/store/group-chats.ts';
 import type { Receipt, Receive } from '../../src/protocol/receive.ts';
@@ -16,6 +16,8 @@ export interface ContractChat {
 /** A channel with its fake platform, which the test controls. Optional methods belong to the requirement of that name. */
 export interface ChannelHarness {
   channel: Channel;
+  /** How users write a command, for a channel that is not in `channels/index.ts`. */
+  writeCommand?: ChannelManifest['writeCommand'];
   /** Two private chats that exist on the platform. */
   chats: [ContractChat, ContractChat];
   /** Must appear in no error the channel throws: the bot token, or any text when there is none. */

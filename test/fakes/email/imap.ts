@@ -141,6 +141,8 @@ class Connection {
   readonly #reader = new CommandReader();
   #isIn = false;
   #folder: Folder | undefined;
+  /** Of mails in the folder, as the client was told. */
+  #count: number | undefined;
   #idleTag: string | undefined;
   /** Of an AUTHENTICATE whose credentials come on a line of their own. */
   #loginTag: string | undefined;
@@ -155,9 +157,15 @@ class Connection {
     });
   }
 
+  /** Tells of new mails: while it idles at once, else with the end of the next command. */
   announce(): void {
-    if (this.#folder?.name === 'INBOX' && this.#idleTag !== undefined)
-      this.#write(`* ${this.#folder.mails.length} EXISTS`);
+    if (this.#idleTag !== undefined) this.#tellCount();
+  }
+
+  #tellCount(): void {
+    const count = this.#folder?.mails.length;
+    if (count !== undefined && count !== this.#count) this.#write(`* ${count} EXISTS`);
+    this.#count = count;
   }
 
   destroy(): void {
@@ -198,6 +206,7 @@ class Connection {
         isSecret ? command.name : `${command.name} ${JSON.stringify(command.words)}`.slice(0, 300),
       );
       const done = this.#run(command);
+      this.#tellCount();
       if (done !== undefined) this.#write(`${tag} OK ${done}`);
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal('BAD', String(error));
@@ -214,7 +223,6 @@ class Connection {
         this.#write(`* CAPABILITY ${this.#server.capabilities}`);
         return 'done';
       case 'NOOP':
-        if (this.#folder !== undefined) this.#write(`* ${this.#folder.mails.length} EXISTS`);
         return 'done';
       case 'ID':
         this.#write('* ID NIL');
@@ -265,6 +273,7 @@ class Connection {
       case 'CLOSE':
       case 'UNSELECT':
         this.#folder = undefined;
+        this.#count = undefined;
         return 'done';
       case 'IDLE':
         if (this.#options.idle === false) throw new Refusal('BAD', 'no IDLE');
@@ -303,7 +312,8 @@ class Connection {
     this.#folder = folder;
     this.#write('* FLAGS (\\Answered \\Flagged \\Deleted \\Seen \\Draft)');
     this.#write('* OK [PERMANENTFLAGS (\\Answered \\Flagged \\Deleted \\Seen \\Draft \\*)] limited');
-    this.#write(`* ${folder.mails.length} EXISTS`);
+    this.#count = undefined;
+    this.#tellCount();
     this.#write(`* OK [UIDVALIDITY ${folder.validity}] valid`);
     this.#write(`* OK [UIDNEXT ${folder.next}] next`);
     return `[${name === 'SELECT' ? 'READ-WRITE' : 'READ-ONLY'}] selected`;

@@ -25,7 +25,8 @@ export interface MailOptions {
 /** What happens to the next mail that is to be sent. */
 export type SendFailure =
   | { kind: 'refuse'; at: 'connect' | 'auth' | 'rcpt' | 'data'; status: number; text: string }
-  | { kind: 'drop' };
+  | { kind: 'drop' }
+  | { kind: 'late'; until: Promise<void> };
 
 export class FakeMail {
   readonly sent: SentMail[] = [];
@@ -144,8 +145,10 @@ export class FakeMail {
             return done(Object.assign(new Error('5.3.4 Too large'), { responseCode: 552 }));
           const to = session.envelope.rcptTo.map(({ address }) => address);
           this.sent.push({ to, raw, email: await PostalMime.parse(raw) });
-          if (this.failures[0]?.kind !== 'drop') return done();
+          const [later] = this.failures;
+          if (later?.kind !== 'drop' && later?.kind !== 'late') return done();
           this.failures.shift();
+          if (later.kind === 'late') return void later.until.then(() => done());
           for (const connection of this.#smtp.connections) connection.close();
           return undefined;
         })();

@@ -22,9 +22,10 @@ const MEDIA_URL_MS = 300_000;
 /** Posts that fail are repeated; the first pauses, in milliseconds. */
 const REPEAT_MS = [20, 100, 500];
 
-/** How the next call whose path matches fails: `drop` applies it, then cuts the connection. */
+/** How the next call whose path matches fails: `drop` applies it, then cuts the connection; `late` answers it later. */
 export type Failure = { match: RegExp } & (
   | { kind: 'drop' }
+  | { kind: 'late'; until: Promise<void> }
   | { kind: 'status'; status: number }
   | { kind: 'refuse'; status: number; code: number; details?: string; headers?: Record<string, string> }
 );
@@ -219,6 +220,7 @@ export class FakeWhatsApp {
     if (version !== VERSION) return refuse(response, 400, 2635, 'This version of the API does not exist.');
     const answer = this.#run(request, url, id, action, body);
     if (failure?.kind === 'drop') return void request.socket.destroy();
+    if (failure?.kind === 'late') await failure.until;
     if ('code' in answer) return refuse(response, 400, answer.code, answer.details);
     json(response, 200, answer);
   }

@@ -1,24 +1,19 @@
 /** The e-mail plug-in under the contract that every channel passes. */
-import manifest from '../../../plugins/email/parley.plugin.json' with { type: 'json' };
-import { createChannel } from '../../../plugins/email/main.ts';
-import type { PluginManifest } from '../../../src/protocol/plugin.ts';
+import { afterAll } from 'vitest';
 import { channelContract } from '../../contracts/channel.ts';
-import { DirectChannel } from '../../fakes/plugins/direct-channel.ts';
+import { HostedPlugin, openBuiltPlugin } from '../../fakes/plugins/hosted-channel.ts';
 import { FakeMail, MAIL_PASSWORD } from '../../fakes/email/mail.ts';
 import { readHtml } from '../../fakes/matrix/html.ts';
 import type { Email } from 'postal-mime';
 
-const TIMING = { pollMs: 20, retryMs: 10, maxRetryMs: 50 };
+const plugin = await openBuiltPlugin('email');
+afterAll(() => plugin.remove());
 
 channelContract(
   'email',
   async () => {
     const mail = await FakeMail.open();
-    const direct = await DirectChannel.open({
-      manifest: manifest as PluginManifest,
-      module: { channel: (host) => createChannel(host, TIMING) },
-      settings: mail.settings,
-    });
+    const hosted = new HostedPlugin(plugin, mail.settings);
     let newest: { from: string; raw: Buffer } | undefined;
     let posts: Promise<unknown> = Promise.resolve();
     const says = (from: string, text: string, more = {}): void => {
@@ -30,7 +25,8 @@ channelContract(
     };
     const chat = (id: string) => ({ chatId: id, senderId: id });
     return {
-      channel: direct.channel,
+      channel: hosted.channel,
+      writeCommand: (name) => `/${name}`,
       chats: [chat('ada@example.com'), chat('bob@example.net')],
       secret: MAIL_PASSWORD,
       says: ({ senderId }, text) => says(senderId, text),
@@ -45,10 +41,10 @@ channelContract(
             bytes: Buffer.from(email.attachments[0]?.content as ArrayBuffer),
             caption: visibleOf(email),
           })),
-      reads: (text) => ({ visible: text, length: text.length }),
+      reads: (text) => ({ visible: readHtml(text), length: text.length }),
       receiving: () => mail.imap.connections,
       acknowledged: () => {
-        const { uid = 0 } = JSON.parse(direct.stored.get('offset') ?? '{}');
+        const { uid = 0 } = JSON.parse(hosted.stored.get('offset') ?? '{}');
         return uid === (mail.imap.folder('INBOX').mails.at(-1)?.uid ?? 0);
       },
       redelivers: () => {
@@ -84,7 +80,7 @@ channelContract(
           text: '5.7.8 Invalid credentials',
         }),
       async close() {
-        await direct.close();
+        await hosted.close();
         await posts;
         await mail.close();
       },
@@ -100,5 +96,5 @@ channelContract(
 
 function visibleOf({ html, text }: Email): string {
   const [, body] = /<body>(.*)<\/body>/s.exec(html ?? '') ?? [];
-  return (body === undefined ? (text ?? '') : readHtml(body)).trimEnd();
+  return body === undefined ? (text ?? '').trimEnd() : readHtml(body);
 }

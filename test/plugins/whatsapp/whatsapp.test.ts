@@ -1,26 +1,23 @@
 /** The WhatsApp plug-in under the contract that every channel passes. */
-import { vi } from 'vitest';
-import manifest from '../../../plugins/whatsapp/parley.plugin.json' with { type: 'json' };
-import { channel } from '../../../plugins/whatsapp/main.ts';
-import type { PluginManifest } from '../../../src/protocol/plugin.ts';
+import { afterAll } from 'vitest';
 import { channelContract } from '../../contracts/channel.ts';
-import { DirectChannel } from '../../fakes/plugins/direct-channel.ts';
+import { HostedPlugin, openBuiltPlugin } from '../../fakes/plugins/hosted-channel.ts';
 import { FakeWhatsApp, WHATSAPP_TOKEN } from '../../fakes/whatsapp/whatsapp.ts';
 import { visibleText } from '../../fakes/whatsapp/marks.ts';
+
+const plugin = await openBuiltPlugin('whatsapp');
+afterAll(() => plugin.remove());
 
 channelContract(
   'whatsapp',
   async () => {
     const fake = await FakeWhatsApp.open();
-    const direct = await DirectChannel.open({
-      manifest: manifest as PluginManifest,
-      module: { channel },
-      settings: fake.settings,
-    });
-    fake.webhook = await direct.listen();
+    const hosted = new HostedPlugin(plugin, fake.settings);
+    fake.webhook = await hosted.listen();
     const chat = (id: string) => ({ chatId: id, senderId: id });
     return {
-      channel: direct.channel,
+      channel: hosted.channel,
+      writeCommand: (name) => `/${name}`,
       chats: [chat('491701234567'), chat('16505551234')],
       secret: WHATSAPP_TOKEN,
       says: ({ senderId }, text) => void fake.says(senderId, text),
@@ -58,7 +55,7 @@ channelContract(
       refusesToken: () =>
         void fake.failures.push({ kind: 'refuse', match: /\/messages$/, status: 401, code: 190 }),
       async close() {
-        await direct.close();
+        await hosted.close();
         await fake.close();
       },
     };
@@ -78,4 +75,3 @@ function captionOf(out: FakeWhatsApp['messages'][number]['out']): string {
   };
   return visibleText(part.caption ?? '');
 }
-void vi;
