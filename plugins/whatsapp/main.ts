@@ -42,7 +42,7 @@ export function channel(host: PluginChannelHost): PluginChannel {
   const graph = new Graph({ root: settings.WHATSAPP_API_ROOT, token: settings.WHATSAPP_TOKEN });
   const texts = new Map<string, string>();
   const remember = (id: string, text: string): void => put(texts, id, text.slice(0, MAX_QUOTE));
-  const outcomes = new Outcomes();
+  const outcomes = new Outcomes(host.store);
   const template = settings.WHATSAPP_TEMPLATE;
   const held = new Held({ graph, phoneId, store: host.store, template, now: Date.now });
   const shared = { graph, phoneId, host, outcomes, held, remember };

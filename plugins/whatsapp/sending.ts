@@ -3,13 +3,7 @@ import { openAsBlob } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
-import type {
-  PluginChannelHost,
-  PluginFile,
-  PluginPart,
-  PluginPlace,
-  PluginSent,
-} from '../../src/protocol/plugin.ts';
+import type { PluginFile, PluginPart, PluginPlace, PluginSent } from '../../src/protocol/plugin.ts';
 import { GraphFailure, WINDOW_CLOSED, WINDOW_HINT } from './failures.ts';
 import { addressed, type Graph } from './graph.ts';
 import type { Held } from './held.ts';
@@ -51,7 +45,6 @@ type Body = Record<string, unknown> & { type: string };
 interface SendingParts {
   graph: Graph;
   phoneId: string;
-  host: Pick<PluginChannelHost, 'store' | 'log'>;
   outcomes: Outcomes;
   held: Held;
   /** Opens a list of buttons. */
@@ -126,28 +119,23 @@ export class Sending {
    * nonce that came with it. A send that an earlier process has begun is looked for there first.
    */
   async #post(place: PluginPlace, body: Body, nonce: string, replyTo?: string): Promise<PluginSent> {
-    const { outcomes, host } = this.#parts;
-    const key = createHash('sha256').update(`${place.chatId}\n${nonce}`).digest('base64url');
-    const intent = `sending.${key}`;
-    const id = outcomes.idOf(key) ?? ((await host.store.get(intent)) ? await this.#report(key) : undefined);
+    const { outcomes } = this.#parts;
+    const key = createHash('sha256').update(`${place.chatId}\n${nonce}`).digest('hex');
+    const before = await outcomes.begin(key, body);
+    const id = before === 'unknown' ? await this.#report(key) : before;
     if (id !== undefined) {
-      await host.store.set(intent, undefined);
+      await outcomes.end(key, id);
       return { id };
     }
-    await host.store.set(intent, 'yes');
     try {
       const sent = await this.#call(place, body, key, replyTo);
-      outcomes.sent(key, sent.id);
-      await host.store.set(intent, undefined);
+      await outcomes.end(key, sent.id);
       return sent;
     } catch (error) {
-      if (!(error instanceof GraphFailure) || error.code !== 'outcome_unknown') {
-        await host.store.set(intent, undefined);
-        throw error;
-      }
-      const reported = await this.#report(key);
+      const isLost = error instanceof GraphFailure && error.code === 'outcome_unknown';
+      const reported = isLost ? await this.#report(key) : undefined;
+      if (!isLost || reported !== undefined) await outcomes.end(key, reported);
       if (reported === undefined) throw error;
-      await host.store.set(intent, undefined);
       return { id: reported };
     }
   }
@@ -162,7 +150,7 @@ export class Sending {
   }
 
   async #call(place: PluginPlace, body: Body, key: string, replyTo?: string): Promise<PluginSent> {
-    const { graph, phoneId, held, outcomes } = this.#parts;
+    const { graph, phoneId, held } = this.#parts;
     const { chatId } = place;
     const message = {
       ...addressed(chatId),
@@ -170,7 +158,6 @@ export class Sending {
       ...(replyTo !== undefined && { context: { message_id: replyTo } }),
       biz_opaque_callback_data: key,
     };
-    outcomes.sending(key, body);
     try {
       const answer = await graph.call({ method: 'POST', path: `${phoneId}/messages`, body: message, chatId });
       const { data } = Answer.safeParse(answer);

@@ -87,10 +87,10 @@ export class Webhook {
       for (const message of post.messages)
         if ('unread' in message) host.log('info', 'whatsapp_message_left_out', { reason: message.reason });
         else await this.#receive(message);
+      for (const outcome of post.outcomes) await this.#note(outcome);
     } catch {
       return { status: 503 };
     }
-    for (const outcome of post.outcomes) await this.#note(outcome);
     return { status: 200 };
   }
 
@@ -130,7 +130,7 @@ export class Webhook {
   async #note(outcome: Outcome): Promise<void> {
     const { outcomes, host } = this.#parts;
     const { id, state, nonce, chatId } = outcome;
-    if (nonce !== undefined && state !== 'failed') outcomes.sent(nonce, id);
+    if (nonce !== undefined && state !== 'failed') await outcomes.note(nonce, id);
     if (nonce !== undefined && (state === 'delivered' || state === 'read')) outcomes.arrived(nonce);
     if (state !== 'failed') return;
     const isClosed = outcome.errors.some(({ code }) => code === WINDOW_CLOSED);

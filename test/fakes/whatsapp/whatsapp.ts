@@ -22,7 +22,7 @@ const MEDIA_URL_MS = 300_000;
 /** Posts that fail are repeated; the first pauses, in milliseconds. */
 const REPEAT_MS = [20, 100, 500];
 
-/** How the next call whose path matches fails: `drop` applies it, then cuts the connection; `late` answers it later. */
+/** How the next call whose path and body match fails: `drop` applies it, then cuts the connection; `late` answers it later. */
 export type Failure = { match: RegExp } & (
   | { kind: 'drop' }
   | { kind: 'late'; until: Promise<void> }
@@ -210,7 +210,7 @@ export class FakeWhatsApp {
     const url = new URL(request.url ?? '/', this.root);
     const body = await buffer(request);
     if (url.pathname.startsWith('/media/')) return this.#serveMedia(request, url, response);
-    const failure = this.#takeFailure(url.pathname);
+    const failure = this.#takeFailure(`${url.pathname} ${body.toString('latin1')}`);
     if (failure?.kind === 'status') return page(response, failure.status);
     if (request.headers.authorization !== `Bearer ${WHATSAPP_TOKEN}`)
       return refuse(response, 401, 190, 'Invalid OAuth access token.');
@@ -225,8 +225,8 @@ export class FakeWhatsApp {
     json(response, 200, answer);
   }
 
-  #takeFailure(path: string): Failure | undefined {
-    const at = this.failures.findIndex(({ match }) => match.test(path));
+  #takeFailure(request: string): Failure | undefined {
+    const at = this.failures.findIndex(({ match }) => match.test(request));
     return at === -1 ? undefined : this.failures.splice(at, 1)[0];
   }
 

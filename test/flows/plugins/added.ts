@@ -1,6 +1,8 @@
 /** Homes to which plug-ins of the repository were added, as an owner adds them, and what happens to their processes. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { openDialog } from '../../../src/commands/dialog.ts';
 import { pluginCommand } from '../../../src/commands/plugin.ts';
 import { openBuiltPlugin } from '../../fakes/plugins/hosted-channel.ts';
 
@@ -9,7 +11,8 @@ export function withPlugin(name: string, file: object): (home: string) => Promis
   return async (home) => {
     const built = await openBuiltPlugin(name);
     try {
-      await pluginCommand(['add', built.folder, '--yes'], { GATEWAY_HOME: home });
+      const dialog = openDialog(undefined, new PassThrough().resume());
+      await pluginCommand(['add', built.folder, '--yes'], { GATEWAY_HOME: home }, dialog);
     } finally {
       await built.remove();
     }

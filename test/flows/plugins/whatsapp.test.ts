@@ -116,7 +116,7 @@ describeGateway('WhatsApp', { env, furnish, tools: riskyTools(ran) }, (fixture) 
     fixture().ollama.answer({ text: 'just once' }, { when: 'again' });
     whatsapp.says(nora, 'again');
     await fixture().modelCall('again');
-    whatsapp.failures.push({ kind: 'late', until: held.promise, match: /\/messages$/ });
+    whatsapp.failures.push({ kind: 'late', until: held.promise, match: /\/messages .*just once/ });
     await vi.waitFor(() => expect(whatsapp.screen(nora)).toContain('just once'), WAIT);
     await killPlugin(fixture().home, 'whatsapp');
     held.resolve();

@@ -39,7 +39,7 @@ channelContract(
       rateLimits: (ms) =>
         void fake.failures.push({
           kind: 'refuse',
-          match: /\/(messages|media)$/,
+          match: /\/(messages|media) /,
           status: 400,
           code: 80007,
           headers: {
@@ -49,11 +49,11 @@ channelContract(
           },
         }),
       blocks: (chatId) => void fake.blocked.add(chatId),
-      losesAnswer: () => void fake.failures.push({ kind: 'drop', match: /\/messages$/ }),
-      losesFileAnswer: () => void fake.failures.push({ kind: 'drop', match: /\/messages$/ }),
-      fails: (status) => void fake.failures.push({ kind: 'status', status, match: /\/messages$/ }),
+      losesAnswer: () => void fake.failures.push({ kind: 'drop', match: /\/messages / }),
+      losesFileAnswer: () => void fake.failures.push({ kind: 'drop', match: /\/messages / }),
+      fails: (status) => void fake.failures.push({ kind: 'status', status, match: /\/messages / }),
       refusesToken: () =>
-        void fake.failures.push({ kind: 'refuse', match: /\/messages$/, status: 401, code: 190 }),
+        void fake.failures.push({ kind: 'refuse', match: /\/messages /, status: 401, code: 190 }),
       async close() {
         await hosted.close();
         await fake.close();
