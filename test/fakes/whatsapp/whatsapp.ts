@@ -49,6 +49,8 @@ export class FakeWhatsApp {
   readonly downloadFailures: ('cut' | number)[] = [];
   /** Ids of messages that were marked as read, and whether "typing…" was shown. */
   readonly reads: { id: string; typing: boolean }[] = [];
+  /** What came with each message, so that reports can name it. */
+  readonly nonces: string[] = [];
   readonly blocked = new Set<string>();
   /** People who wrote last more than 24 hours ago: `sync` refuses at once, `later` reports a failure. */
   readonly closedWindows = new Map<string, 'sync' | 'later'>();
@@ -62,6 +64,8 @@ export class FakeWhatsApp {
   /** Whether what was sent is reported. */
   reports = true;
   root = '';
+  /** Where files are said to be, if not here. */
+  mediaRoot: string | undefined;
   webhook = '';
   now: () => number = Date.now;
   readonly #files = new Map<string, StoredFile>();
@@ -147,6 +151,11 @@ export class FakeWhatsApp {
       context: { from: BOT_NUMBER, id: under.id },
       interactive: { type: kind, [kind]: choice },
     });
+  }
+
+  /** Keeps a file as one that came with a message; gives its id. */
+  keeps(name: string, bytes: Buffer): string {
+    return this.#store({ name, type: 'text/plain', bytes });
   }
 
   /** Posts a change, signed; it is repeated until it is acknowledged. */
@@ -261,6 +270,7 @@ export class FakeWhatsApp {
 
   #send(out: Outgoing): object | { code: number; details: string } {
     const chatId = out.to ?? out.recipient ?? '';
+    if (out.biz_opaque_callback_data !== undefined) this.nonces.push(out.biz_opaque_callback_data);
     const file = this.#fileOf(out);
     if (file !== undefined && 'code' in file) return file;
     if (out.context !== undefined && !this.#isOwn(out.context.message_id))
@@ -354,7 +364,7 @@ export class FakeWhatsApp {
       mime_type: file.type,
       file_size: String(file.bytes.length),
       sha256: '',
-      url: `${this.root}/media/${key}`,
+      url: `${this.mediaRoot ?? this.root}/media/${key}`,
     };
   }
 
