@@ -3,6 +3,8 @@ import { Parser } from 'htmlparser2';
 
 /** Longest text that is made, in UTF-16 units. */
 const MAX_TEXT = 200_000;
+/** Tags that are read: the parser takes longer for each that is open. */
+const MAX_TAGS = 20_000;
 const SKIPPED = new Set(
   'script style head title noscript template svg iframe object select textarea'.split(' '),
 );
@@ -17,7 +19,7 @@ const HIDDEN =
 /** Without an end of their own. */
 const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
 
-/** Never throws: whatever is no HTML is text. Its time grows with the length alone. */
+/** Never throws: whatever is no HTML is text. What stands after many tags is left out. */
 export function textOfHtml(html: string): string {
   const lines: string[] = [''];
   let length = 0;
@@ -70,11 +72,20 @@ export function textOfHtml(html: string): string {
       if (BLOCKS.has(name)) breakLine();
     },
   });
-  parser.write(html);
+  parser.write(firstTags(html));
   parser.end();
   return lines
     .map((line) => line.replaceAll(/ {2,}/g, ' ').trimEnd())
     .map((line) => (line.startsWith('>') ? line : line.trimStart()))
     .join('\n')
     .trim();
+}
+
+function firstTags(html: string): string {
+  let at = -1;
+  for (let count = 0; count < MAX_TAGS; count += 1) {
+    at = html.indexOf('<', at + 1);
+    if (at === -1) return html;
+  }
+  return html.slice(0, at);
 }

@@ -73,7 +73,7 @@ export async function readMail(
     mentioned: true,
     messageId: mailId,
     ...(choice === undefined
-      ? { content, media: mediaOf(email, mail.place) }
+      ? { content, media: mail.size > MAX_MAIL_BYTES ? [] : mediaOf(email, mail.place) }
       : { content: '', button: choice.value, buttonUnder: choice.under }),
   };
   return { message, threadId, subject, references, mailId };

@@ -6,6 +6,7 @@ const ATTRIBUTION =
 /** Outlook's line above the mail that is answered. Forwarded mails stay: they are what is written about. */
 const ORIGINAL =
   /^[-_\s]{2,}(original message|ursprüngliche nachricht|message d'origine|mensaje original)[-_\s]{2,}$/i;
+const LINE = /^_{5,}$/;
 const FROM = /^\*?(from|von|de|da|van|från)\s?:\*?\s/i;
 const SENT = /^\*?(sent|gesendet|envoyé|enviado|inviato|verzonden|date|datum|skickat)\s?:\*?\s/i;
 const DEVICE =
@@ -29,7 +30,8 @@ function historyStart(lines: readonly string[]): number {
   for (const [at, line] of lines.entries()) {
     const words = line.trim();
     const two = `${words} ${lines[at + 1]?.trim() ?? ''}`;
-    if (ORIGINAL.test(words) || isOutlookHeader(lines, at)) return at;
+    if (ORIGINAL.test(words)) return at;
+    if (isOutlookHeader(lines, at)) return LINE.test(lines[at - 1]?.trim() ?? '') ? at - 1 : at;
     const isAttribution =
       ATTRIBUTION.test(words) || (words !== '' && !words.endsWith(':') && ATTRIBUTION.test(two));
     if ((isAttribution || words.startsWith('>')) && isQuoteToEnd(lines, at)) return at;
@@ -39,7 +41,7 @@ function historyStart(lines: readonly string[]): number {
 
 function isOutlookHeader(lines: readonly string[], at: number): boolean {
   const before = lines[at - 1]?.trim() ?? '';
-  if (!FROM.test(lines[at]?.trim() ?? '') || !(before === '' || /^_{5,}$/.test(before))) return false;
+  if (!FROM.test(lines[at]?.trim() ?? '') || !(before === '' || LINE.test(before))) return false;
   return lines.slice(at + 1, at + 1 + HEADER_LINES).some((line) => SENT.test(line.trim()));
 }
 
