@@ -57,6 +57,27 @@ export async function bundleProgram(root: string, entry: string, folder: string)
   return new Map(outputFiles.map((file) => [path.basename(file.path), file.contents]));
 }
 
+/** Version of the published types of plug-ins; the first number is that of the contract. */
+const SDK_VERSION = '1.0.0';
+
+/** The package `@parley/sdk`, as files of the build: the contract of plug-ins, which consists of types only. */
+export function sdkFiles(root: string): BuiltFiles {
+  const files = { 'plugin.ts': 'index.d.ts', 'plugin-channel.ts': 'plugin-channel.d.ts' };
+  const types = Object.entries(files).map(([name, published]): [string, string] => {
+    const text = readFileSync(path.join(root, 'src/protocol', name), 'utf8');
+    return [`sdk/${published}`, text.replaceAll("'./plugin-channel.ts'", "'./plugin-channel.js'")];
+  });
+  const about = {
+    name: '@parley/sdk',
+    version: SDK_VERSION,
+    license: 'MIT',
+    type: 'module',
+    types: 'index.d.ts',
+  };
+  const exports = { '.': { types: './index.d.ts' } };
+  return new Map([...types, ['sdk/package.json', JSON.stringify({ ...about, exports }, undefined, 2)]]);
+}
+
 /** What `STARTED` finds in the sources. */
 function startedModules(root: string): string[] {
   return globSync('{src,channels}/**/*.ts', { cwd: root }).flatMap((file) =>
@@ -174,7 +195,11 @@ if (import.meta.main && digest !== undefined) {
     writeDist(
       root,
       digest,
-      new Map([...program, ...[...page].map(([name, content]) => [`page/${name}`, content] as const)]),
+      new Map([
+        ...program,
+        ...sdkFiles(root),
+        ...[...page].map(([name, content]) => [`page/${name}`, content] as const),
+      ]),
     );
   } catch (error) {
     process.stdout.write(`${reasonOf(error, root)}\n`);

@@ -129,7 +129,7 @@ async function startModules(modules: Modules): Promise<Gateway> {
   publishSettings(settings, store, log);
   const url = (): string => channels.get('http')?.url ?? '';
   await lifecycle.start(modules, (signal) => {
-    void publishStatus(store, url(), health, backups, log, signal);
+    void publishStatus(store, url(), health, backups, modules.reports.plugins, log, signal);
     void settingFiles.writeSchemaFiles(schemaFiles(home, config.manifests, config.plugins), log, signal);
   });
   return {

@@ -8,6 +8,7 @@ import {
   type ConfiguredPlugin,
   createPluginHosts,
   type InstalledPlugin,
+  pluginConfinement,
   type PluginHosts,
   type PluginsDeps,
   readInstalled,
@@ -87,7 +88,6 @@ export async function verifyInstalled(
 
 /** How plug-ins are kept from other hosts and files on this machine, in a sentence. */
 export async function confinementSentence(): Promise<string> {
-  const { pluginConfinement } = await import('./plugins/spawn-plugin.ts');
   const way = await pluginConfinement();
   if (way === 'open')
     return 'On this machine only a guard in its own process keeps a plug-in from other hosts: neither bubblewrap nor unshare works here.';

@@ -3,12 +3,16 @@ import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import packageFile from '../../package.json' with { type: 'json' };
-import { checkConfig, type Config, type Environment, zoneOf } from '../config.ts';
+import pino from 'pino';
+import { checkConfig, type Config, type Environment, secretsOf, zoneOf } from '../config.ts';
+import { redactor } from '../ops/log.ts';
+import { confinementSentence, kindsWith, openPluginHosts, verifyInstalled } from '../plugin-setup.ts';
+import { type ConfiguredPlugin, pluginConfinement, type PluginHosts } from '../plugins/index.ts';
 import { lineOf } from '../settings/index.ts';
 import { writesDailyBackups } from '../daily-backups.ts';
 import { toGatewayError } from '../protocol/errors.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
-import type { CheckContext, Finding } from '../protocol/channel.ts';
+import type { CheckContext, Finding, KeyStore } from '../protocol/channel.ts';
 import type { DatabaseReport } from '../protocol/operator/nodes.ts';
 import { hostsOf } from '../lib/connection-url.ts';
 import { escapeControls } from '../lib/text.ts';
@@ -97,6 +101,7 @@ async function examineParts(config: Config, running: boolean): Promise<Finding[]
       isOn ? await check(context) : [{ subject: label, level: 'ok', text: `Off: it needs ${needs}.` }],
     ),
     examineSandbox(config),
+    examinePlugins(config, context),
     examineFileReader(),
     database.then(({ servers }) =>
       mcpFindings(programsOf(config), servers, config.environment['PATH'] ?? ''),
@@ -129,8 +134,10 @@ async function examineModel(
   report: DatabaseReport | undefined,
   signal: AbortSignal,
 ): Promise<Finding[]> {
+  const hosts = openHosts(config);
   try {
-    const { provider, model, usual } = await openModelServers(config);
+    const kinds = kindsWith(config.plugins, hosts);
+    const { provider, model, usual } = await openModelServers(config, { kinds });
     try {
       const open = report?.state === 'open' ? report : undefined;
       return [
@@ -139,6 +146,7 @@ async function examineModel(
       ];
     } finally {
       await provider.close();
+      await hosts.close();
     }
   } catch (error) {
     return [brokenFinding('Model', error)];
@@ -174,6 +182,51 @@ async function examineSandbox({ tools, home }: Config): Promise<Finding[]> {
     return [{ subject, level: 'ok', text: 'Programs of the model run in bubblewrap.' }];
   const remedy = `do what the sentence says, or: ${PARLEY} config set tools.exec false`;
   return [{ subject, level: 'error', text: problem, remedy }];
+}
+
+/** A store for a look at a plug-in: there is no database behind it. */
+const NO_KEYS: KeyStore = {
+  version: () => Promise.resolve(0),
+  records: () => Promise.resolve({ version: 0, records: new Map() }),
+  changeKeys: () => Promise.resolve(false),
+};
+
+function openHosts(config: Config): PluginHosts {
+  const redact = redactor(secretsOf(config));
+  return openPluginHosts(config, { keys: NO_KEYS, log: pino({ level: 'silent' }), redact });
+}
+
+async function examinePlugins(config: Config, { signal }: CheckContext): Promise<Finding[]> {
+  if (config.plugins.length === 0) return [];
+  const hosts = openHosts(config);
+  try {
+    const found = await Promise.all(config.plugins.map((plugin) => examinePlugin(plugin, hosts, signal)));
+    const isGuarded = (await pluginConfinement()) !== 'open';
+    const text = await confinementSentence();
+    const remedy = isGuarded ? undefined : 'apt-get install bubblewrap; then allow user namespaces';
+    return [{ subject: 'Plug-ins', level: isGuarded ? 'ok' : 'warning', text, remedy }, ...found.flat()];
+  } finally {
+    await hosts.close();
+  }
+}
+
+async function examinePlugin(
+  plugin: ConfiguredPlugin,
+  hosts: PluginHosts,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const { manifest, missing } = plugin;
+  const subject = manifest.label;
+  try {
+    await verifyInstalled(plugin);
+    if (missing.length > 0)
+      return [{ subject, level: 'ok', text: `Not started: it needs ${missing.join(', ')}.` }];
+    const findings = await hosts.check(manifest.name, signal);
+    const text = `The plug-in ${manifest.name} ${manifest.version} has the files that were installed.`;
+    return [{ subject, level: 'ok', text }, ...findings];
+  } catch (error) {
+    return [brokenFinding(subject, error, `${PARLEY} plugin check ${manifest.name}`)];
+  }
 }
 
 async function examineFileReader(): Promise<Finding[]> {

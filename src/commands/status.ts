@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { PARLEY } from '../protocol/texts/parley.ts';
 import type { HealthReport } from '../protocol/gateway-api.ts';
 import type { BackupState } from '../protocol/operator/backup.ts';
-import type { LiveNode, NodeReportStore, NodeSettings } from '../protocol/operator/nodes.ts';
+import type { LiveNode, NodeReportStore, NodeSettings, PluginStatus } from '../protocol/operator/nodes.ts';
 import type { DeadLetter } from '../protocol/store/lanes.ts';
 import type { SessionStore } from '../protocol/store/ledger.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
@@ -91,8 +91,12 @@ function nodeLines({ instance, version = 'unknown', leaseMs, status }: LiveNode)
   const backup = status.backup === undefined ? [] : [line('  backup', backupOf(status.backup))];
   const isLate = status.events?.state === 'degraded';
   const events = isLate ? [line('  events', `of other gateways may arrive late; see ${PARLEY} doctor`)] : [];
+  const plugins = (status.plugins ?? []).map(({ name, version, state, detail }, index) => {
+    const description = `${name} ${version} ${state}${detail === undefined ? '' : `: ${oneLine(detail)}`}`;
+    return line(index === 0 ? '  plug-ins' : '', escapeControls(description));
+  });
   const about = [line('  page', status.url), line('  model', modelOf(status.model))];
-  return [head, ...about, ...events, ...backup, ...channels];
+  return [head, ...about, ...events, ...backup, ...channels, ...plugins];
 }
 
 function modelOf(model: HealthReport['model'] | undefined): string {
@@ -160,6 +164,7 @@ export async function publishStatus(
   url: string,
   health: Pick<Health, 'channels' | 'events'> & { report(): Promise<{ model: HealthReport['model'] }> },
   backups: { state(): BackupState | undefined },
+  pluginsNow: () => readonly PluginStatus[],
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
@@ -173,7 +178,9 @@ export async function publishStatus(
       void health.report().then((report) => (model = report.model));
     }
     const channels = health.channels();
-    const status = { url, model, channels, events: health.events(), backup: backups.state() };
+    const plugins = pluginsNow();
+    const more = { events: health.events(), backup: backups.state(), ...(plugins.length > 0 && { plugins }) };
+    const status = { url, model, channels, ...more };
     const text = JSON.stringify(status);
     try {
       if (text !== saved) await nodes.saveNodeStatus(instance, status);

@@ -1,4 +1,5 @@
 /** The commands of every gateway: they bypass the queue and need no model. Other modules add more. */
+import type { PluginStatus } from '../protocol/operator/nodes.ts';
 import type { IntakeContext } from './context.ts';
 import { type ErrorReader, readerOf } from '../protocol/errors.ts';
 import {
@@ -170,6 +171,7 @@ async function describeStatus(context: IntakeContext, call: CommandCall): Promis
     ...(status.profileErrors().length === 0 ? [] : [say('status.profile_errors')]),
     ...(reader === 'operator'
       ? [
+          ...status.plugins().map((plugin) => pluginLine(plugin, say)),
           ...status.channelNotices().map((notice) => say.text(notice)),
           ...webhookLines(await status.webhooks(), say),
           ...settingsLines(status.settings(), say),
@@ -184,6 +186,11 @@ function serverLines(server: McpServerStatus, reader: ErrorReader, say: Say): st
   const details = reader === 'operator' ? [...(error === undefined ? [] : [error]), ...notices] : [];
   const line = say('status.server', { name, state, count: tools.length });
   return [line, ...details.map((detail) => `  ${detail}`)];
+}
+
+function pluginLine({ label: name, version, state, detail }: PluginStatus, say: Say): string {
+  const line = say('status.plugin', { name, version, state });
+  return detail === undefined ? line : `${line}\n  ${detail}`;
 }
 
 function webhookLines(webhooks: readonly WebhookState[], say: Say): string[] {

@@ -1,4 +1,5 @@
 /** What the intake works with, as the composition root hands it over. */
+import type { PluginStatus } from '../protocol/operator/nodes.ts';
 import type { AccessPolicy } from '../protocol/access.ts';
 import type { Profile } from '../protocol/agent/profile.ts';
 import type { SubagentStore } from '../protocol/agent/subagents.ts';
@@ -89,6 +90,7 @@ export interface ChatLinking {
 export interface StatusReports {
   profileErrors(): readonly TextRef[];
   mcp(): readonly McpServerStatus[];
+  plugins(): readonly PluginStatus[];
   settings(): SettingsReport;
   /** Outbound webhooks with waiting events. Throws only `StoreError`. */
   webhooks(): Promise<readonly WebhookState[]>;

@@ -6,6 +6,7 @@ import type { SessionStore } from '../protocol/store/ledger.ts';
 import type { Log } from '../protocol/log.ts';
 import { type ModelOmissions, omissionSentence } from '../protocol/agent/omissions.ts';
 import type { ModelReport, ReplacedModel } from '../protocol/agent/provider.ts';
+import type { PluginStatus } from '../protocol/operator/nodes.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { SettingsReport } from '../protocol/settings.ts';
 import { pause } from '../lib/async/sleep.ts';
@@ -31,6 +32,7 @@ export interface HealthDeps {
   channels: (say?: Say) => HealthReport['channels'];
   /** The MCP servers of this gateway. */
   mcp: () => readonly McpServerStatus[];
+  plugins: () => readonly PluginStatus[];
   /** Errors in the files of the profiles. */
   profileErrors: () => readonly TextRef[];
   settings: () => SettingsReport;
@@ -100,6 +102,9 @@ export function createHealth(deps: HealthDeps): Health {
         channels: deps.channels(say),
         mcp: Object.fromEntries(
           deps.mcp().map(({ name, state, tools }) => [name, { state, tools: tools.length }]),
+        ),
+        plugins: Object.fromEntries(
+          deps.plugins().map(({ name, state, version }) => [name, { state, version }]),
         ),
         profiles: profileHealth(deps.profileErrors().length),
         settings: { state: settings.errors.length === 0 ? 'up' : 'degraded', ...settings },

@@ -1,6 +1,6 @@
 /** What a plug-in's failures mean for its channel: errors of the contract, and everything else as the outage that it is. */
 import { ChannelError, type ChannelErrorCode, GatewayError, toGatewayError } from '../protocol/errors.ts';
-import { PluginError } from './plugin-process.ts';
+import { PluginError } from './plugin-frames.ts';
 
 const CODES: readonly ChannelErrorCode[] = [
   'rate_limited',

@@ -1,13 +1,13 @@
 /** The channel of a plug-in: every call goes to its process, everything that comes back is checked. */
 import { randomUUID } from 'node:crypto';
-import { copyFile, rm } from 'node:fs/promises';
+import { copyFile, type FileHandle, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { z } from 'zod';
 import { backoffMs } from '../lib/async/backoff.ts';
 import { openPlainFile } from '../lib/walk-folder.ts';
 import { ChannelError, channelUnavailable, GatewayError } from '../protocol/errors.ts';
 import type { ChannelIds } from '../protocol/access.ts';
-import type { Channel, OutboundFile, OutboundPart } from '../protocol/channel.ts';
+import type { Channel, Finding, OutboundFile, OutboundPart } from '../protocol/channel.ts';
 import type { ChannelHealth } from '../protocol/gateway-api.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Place, SentMessage } from '../protocol/message.ts';
@@ -17,6 +17,7 @@ import { toChannelError } from './channel-errors.ts';
 import { capabilitiesOf } from './channel-facts.ts';
 import {
   earlierShape,
+  findingsShape,
   identityShape,
   readEarlier,
   readMessage,
@@ -24,7 +25,8 @@ import {
   webhookAnswerShape,
 } from './channel-shapes.ts';
 import { MAX_PLUGIN_FILE_BYTES } from './manifest.ts';
-import { type CallOptions, PluginError, type PluginProcess } from './plugin-process.ts';
+import { PluginError } from './plugin-frames.ts';
+import type { CallOptions, PluginProcess } from './plugin-process.ts';
 import { createRender } from './render.ts';
 
 /** How long a file may take, in milliseconds. */
@@ -86,10 +88,12 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
   const resume = (attempt: number): void => {
     clearTimeout(retry);
     if (receiving === undefined) return;
-    call('start', []).catch((error: unknown) => {
-      log.warn({ err: error }, 'plugin_start_failed');
-      retry = setTimeout(() => resume(attempt + 1), backoffMs(attempt, RETRY_MS, MOST_RETRY_MS));
-    });
+    call('start', []).catch((error: unknown) => retryAfter(error, attempt));
+  };
+  const retryAfter = (error: unknown, attempt: number): void => {
+    log.warn({ err: error }, 'plugin_start_failed');
+    if (process.state().state === 'refused') return;
+    retry = setTimeout(() => resume(attempt + 1), backoffMs(attempt, RETRY_MS, MOST_RETRY_MS));
   };
 
   return {
@@ -113,7 +117,13 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
     async start(receive) {
       receiving = receive;
       process.isNeeded = true;
-      await call('start', []);
+      try {
+        await call('start', []);
+      } catch (error) {
+        // Whoever elects a node for it tries again; one that every node starts must not keep the gateway from its start.
+        if (facts.webhook !== true) throw error;
+        retryAfter(error, 0);
+      }
     },
     async stop() {
       clearTimeout(retry);
@@ -151,7 +161,7 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
         withCopy(process, file, (copy) => sent('sendFile', [copy], { limitMs: FILE_MS })),
     }),
     download: (media, signal) =>
-      downloaded(process, (file) => call('download', [media, file], { signal, limitMs: FILE_MS })),
+      downloaded(process, signal, (file) => call('download', [media, file], { signal, limitMs: FILE_MS })),
     async isAdmin(place, senderId) {
       return (await unlessMissing(call('isAdmin', [placeOf(place), senderId]))) === true;
     },
@@ -173,6 +183,16 @@ function checked<T>(shape: z.ZodType<T>, value: unknown, method: string): T {
     `${method} of the plug-in answered with something else than the contract says.`,
     error,
   );
+}
+
+/** What the plug-in finds about its platform; nothing if it does not look. Throws `GatewayError`. */
+export async function findingsOf(asking: Promise<unknown>): Promise<Finding[]> {
+  const found = await unlessMissing(
+    asking.catch((error: unknown) => {
+      throw toChannelError(error, false);
+    }),
+  );
+  return checked(findingsShape, found ?? [], 'check');
 }
 
 /** What its process does counts before what the plug-in last said. */
@@ -257,6 +277,7 @@ async function withCopy<T>(
 /** The plug-in writes a file, which is read once and then gone. */
 async function downloaded(
   process: PluginProcess,
+  signal: AbortSignal,
   fetch: (file: string) => Promise<unknown>,
 ): Promise<AsyncIterable<Uint8Array>> {
   const file = await placeFor(process);
@@ -273,10 +294,18 @@ async function downloaded(
         `A file of a plug-in may have ${MAX_PLUGIN_FILE_BYTES / 1024 / 1024} MiB.`,
       );
     }
-    return handle.createReadStream({ autoClose: true });
+    return chunksOf(handle, signal);
   } finally {
     // What is open can still be read.
     await rm(file, { force: true });
+  }
+}
+
+async function* chunksOf(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  await using _ = handle;
+  for await (const chunk of handle.createReadStream({ autoClose: false })) {
+    if (signal.aborted) throw channelUnavailable('The file is no longer read.', signal.reason);
+    yield chunk;
   }
 }
 

@@ -7,7 +7,8 @@ import { parseMarkdown } from '../lib/markdown/markdown.ts';
 import { GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
 import type { ConfiguredPlugin } from './configured.ts';
-import { PluginError, PluginProcess, PLUGIN_TIMING } from './plugin-process.ts';
+import { PluginError } from './plugin-frames.ts';
+import { PluginProcess, PLUGIN_TIMING } from './plugin-process.ts';
 import { createRender, lengthIn } from './render.ts';
 import type { OpenProxy } from './spawn-plugin.ts';
 
@@ -100,9 +101,10 @@ async function serve(method: string): Promise<unknown> {
   throw new GatewayError('unavailable', 'This is only a check.', { retryable: true });
 }
 
-function withStandins(
-  plugin: ConfiguredPlugin,
-): Pick<ConfiguredPlugin, 'manifest' | 'folder' | 'dataFolder' | 'settings'> & {
+function withStandins(plugin: ConfiguredPlugin): Pick<
+  ConfiguredPlugin,
+  'manifest' | 'folder' | 'dataFolder' | 'settings'
+> & {
   environment: Record<string, never>;
 } {
   const { manifest, folder, dataFolder, settings } = plugin;

@@ -10,5 +10,6 @@ export {
   verifyPlugin,
 } from './installed.ts';
 export { CONTRACT } from './manifest.ts';
-export { createPluginHosts, type PluginHosts, type PluginsDeps, type PluginStatus } from './plugins.ts';
+export { createPluginHosts, type PluginHosts, type PluginsDeps } from './plugins.ts';
+export { pluginConfinement } from './confinement.ts';
 export { newRights, rightsInWords } from './rights.ts';

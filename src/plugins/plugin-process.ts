@@ -8,7 +8,9 @@ import { backoffMs } from '../lib/async/backoff.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
 import { errorCode, GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
+import type { PluginStatus } from '../protocol/operator/nodes.ts';
 import { createPluginLog, type PluginLog } from './plugin-log.ts';
+import { parseFrame, PluginError, type WireFailure } from './plugin-frames.ts';
 import { type Frame, MAX_FRAME_BYTES, readLines } from './process/frames.ts';
 import { type OpenProxy, type PluginPlace, type RunningPlugin, spawnPlugin } from './spawn-plugin.ts';
 
@@ -37,9 +39,6 @@ export const PLUGIN_TIMING = {
   monotonicNow: (): number => performance.now(),
 };
 
-/** `idle`: nobody has needed it yet; `waiting`: it ended, and is started again; `refused`: not before the gateway's next start. */
-export type PluginState = 'idle' | 'starting' | 'up' | 'waiting' | 'refused' | 'closed';
-
 export interface PluginParts extends PluginPlace {
   log: Log;
   /** Takes secrets out of what it says. */
@@ -63,29 +62,6 @@ export interface CallOptions {
   onProgress?: (text: string) => void;
 }
 
-const wireError = z.object({
-  code: z.string().max(100).catch(''),
-  message: z.string().catch(''),
-  retryAfterMs: z.number().min(0).max(86_400_000).optional().catch(undefined),
-  movedTo: z.string().max(300).optional().catch(undefined),
-});
-const frameShape = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('call'), id: z.int(), method: z.string(), args: z.array(z.unknown()) }),
-  z.object({ type: z.literal('answer'), id: z.int(), value: z.unknown().optional() }),
-  z.object({ type: z.literal('error'), id: z.int(), error: wireError }),
-  z.object({ type: z.literal('chunk'), id: z.int(), value: z.unknown().optional() }),
-  z.object({ type: z.literal('note'), method: z.string(), args: z.array(z.unknown()) }),
-]);
-
-/** What a call of the plug-in failed with, in its words; secrets are removed. */
-export class PluginError extends GatewayError {
-  readonly movedTo: string | undefined;
-  constructor(error: z.infer<typeof wireError>, message: string) {
-    super(error.code, message, error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs });
-    this.movedTo = error.movedTo;
-  }
-}
-
 interface Pending extends CallOptions {
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
@@ -100,7 +76,7 @@ export class PluginProcess {
   #running: RunningPlugin | undefined;
   #starting: Promise<void> | undefined;
   #restart: NodeJS.Timeout | undefined;
-  #state: PluginState = 'idle';
+  #state: PluginStatus['state'] = 'idle';
   #detail: string | undefined;
   #lastId = 0;
   #asked = 0;
@@ -121,7 +97,7 @@ export class PluginProcess {
   }
 
   /** What it is doing, and what is wrong. */
-  state(): { state: PluginState; detail: string | undefined } {
+  state(): { state: PluginStatus['state']; detail: string | undefined } {
     return { state: this.#state, detail: this.#detail };
   }
 
@@ -168,9 +144,10 @@ export class PluginProcess {
     this.#startedAt = this.#timing.monotonicNow();
     let running: RunningPlugin;
     try {
-      running = await spawnPlugin(this.#parts, openProxy, (target) =>
-        log.warn({ target }, 'plugin_host_refused'),
-      );
+      running = await spawnPlugin(this.#parts, openProxy, {
+        onRefused: (target) => log.warn({ target }, 'plugin_host_refused'),
+        onFailed: (id, code) => this.#write({ type: 'note', method: 'connection_failed', args: [id, code] }),
+      });
     } catch (error) {
       this.#ended(toGatewayError(error).message);
       throw this.#down();
@@ -347,7 +324,7 @@ export class PluginProcess {
     }
   }
 
-  #errorOf(error: z.infer<typeof wireError>): PluginError {
+  #errorOf(error: WireFailure): PluginError {
     const message = this.#parts.redact(escapeControls(error.message).slice(0, 1_000));
     return new PluginError(
       error,
@@ -406,14 +383,5 @@ export class PluginProcess {
     await ended;
     clearTimeout(timer);
     return how;
-  }
-}
-
-function parseFrame(line: string): z.infer<typeof frameShape> | undefined {
-  try {
-    return frameShape.safeParse(JSON.parse(line)).data;
-  } catch {
-    // Not JSON: the same as any other frame that is none.
-    return undefined;
   }
 }

@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { GatewayError } from '../protocol/errors.ts';
 import type { LLMProvider } from '../protocol/agent/provider.ts';
 import type { Tool } from '../protocol/agent/tool.ts';
-import type { Channel, ChannelDeps, KeyStore } from '../protocol/channel.ts';
+import type { Channel, ChannelDeps, Finding, KeyStore } from '../protocol/channel.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Receive } from '../protocol/receive.ts';
 import type { HostedChannel } from './channel.ts';
 import { channelManifestOf } from './channel-facts.ts';
 import type { ConfiguredPlugin } from './configured.ts';
-import type { PluginProcess, PluginState, PluginParts } from './plugin-process.ts';
+import type { PluginStatus } from '../protocol/operator/nodes.ts';
+import type { PluginProcess, PluginParts } from './plugin-process.ts';
 import type { HostedServer } from './provider.ts';
 import type { OpenProxy } from './spawn-plugin.ts';
 import { toolsOf } from './tools.ts';
@@ -33,15 +34,6 @@ export interface PluginsDeps {
   timing?: PluginParts['timing'];
 }
 
-/** One plug-in as it is now. */
-export interface PluginStatus {
-  name: string;
-  label: string;
-  version: string;
-  state: PluginState;
-  detail: string | undefined;
-}
-
 /** What the gateway asks of its plug-ins. */
 export interface PluginHosts {
   /** The tools of all plug-ins; always the same list. */
@@ -50,6 +42,8 @@ export interface PluginHosts {
   openProvider(name: string, server: HostedServer): Promise<LLMProvider>;
   /** Passes a message of the panel's page on. Throws `GatewayError`. */
   askPanel(name: string, request: unknown): Promise<unknown>;
+  /** What it finds about its own platform, for `parley doctor`. Throws `GatewayError`. */
+  check(name: string, signal: AbortSignal): Promise<Finding[]>;
   status(): PluginStatus[];
   /** Ends all processes. Never throws. */
   close(): Promise<void>;
@@ -105,6 +99,11 @@ export function createPluginHosts(deps: PluginsDeps): PluginHosts {
       if (hostOf(name).plugin.manifest.panel === undefined)
         throw new GatewayError('unknown_plugin', `The plug-in ${name} has no panel.`);
       return await callOf(name)('panel', [request]);
+    },
+    async check(name, signal) {
+      if (hostOf(name).plugin.manifest.channel === undefined) return [];
+      const { findingsOf } = await import('./channel.ts');
+      return await findingsOf(callOf(name)('channel.check', [], { signal }));
     },
     status: () =>
       [...hosts.values()].map(({ plugin: { manifest }, process }) => {

@@ -7,18 +7,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import {
-  type Confinement,
-  type ConfinedProgram,
-  confinedCommand,
-  findConfinement,
-} from '../lib/confinement.ts';
+import { type Confinement, confinedCommand } from '../lib/confinement.ts';
 import type { PluginManifest } from '../protocol/plugin.ts';
+import { pluginConfinement, PROGRAM } from './confinement.ts';
 import { DEFAULT_MEMORY_MB } from './manifest.ts';
 import type { Opening } from './process/methods.ts';
 import { type AllowedHost, allowedHosts, allowedPorts, hostOfServer, type PluginSettings } from './rights.ts';
 
-const PROGRAM = fileURLToPath(new URL('process/plugin-process.ts', import.meta.url));
 const ROOT = path.resolve(fileURLToPath(new URL('../..', import.meta.url)));
 const PRLIMIT = '/usr/bin/prlimit';
 /** What Node.js itself reserves, in MiB: the limit of the system counts it, too. */
@@ -37,6 +32,7 @@ export type OpenProxy = (options: {
   socket: string;
   hosts: readonly AllowedHost[];
   onRefused: (target: string) => void;
+  onFailed: (id: number, code: string) => void;
 }) => Promise<{ close(): Promise<void> }>;
 
 /** An installed plug-in, and with which settings it runs. */
@@ -49,6 +45,8 @@ export interface PluginPlace {
   settings: PluginSettings;
   /** Addresses of model servers that it may connect to, besides its rights. */
   servers?: readonly string[];
+  /** How it is shut in; for tests of machines that cannot do more. Default: as closely as this one can. */
+  confinement?: Confinement;
   /** The gateway's environment: it gets what its rights name. */
   environment: Readonly<Record<string, string | undefined>>;
 }
@@ -69,25 +67,11 @@ export interface RunningPlugin {
   clear: () => Promise<void>;
 }
 
-let confinement: Promise<Confinement> | undefined;
-
-/** How plug-ins are shut in on this machine; found out once. Never rejects. */
-export function pluginConfinement(): Promise<Confinement> {
-  const probe: ConfinedProgram = {
-    program: ['--input-type=module', '--eval', ''],
-    flags: [],
-    reads: [path.dirname(PROGRAM)],
-    folder: '/',
-  };
-  confinement ??= findConfinement(probe);
-  return confinement;
-}
-
 /** Starts it; the first frame must be the call `open`. Throws errors of the file system, and `GatewayError('bad_plugin')`. */
 export async function spawnPlugin(
   place: PluginPlace,
   openProxy: OpenProxy,
-  onRefused: (target: string) => void,
+  told: Pick<Parameters<OpenProxy>[0], 'onRefused' | 'onFailed'>,
 ): Promise<RunningPlugin> {
   const { manifest, settings } = place;
   const hosts = [...allowedHosts(manifest, settings), ...(place.servers ?? []).map(hostOfServer)];
@@ -95,7 +79,7 @@ export async function spawnPlugin(
   const files = path.join(run, 'files');
   const sockets = path.join(run, 'net');
   for (const folder of [files, sockets]) await mkdir(folder, { mode: 0o700 });
-  const proxy = await openProxy({ socket: path.join(sockets, 'egress.sock'), hosts, onRefused });
+  const proxy = await openProxy({ socket: path.join(sockets, 'egress.sock'), hosts, ...told });
   const listens = allowedPorts(manifest, settings);
   const argv = await commandOf(place, { files, sockets, listens });
   const [file = '', ...args] = argv;
@@ -165,7 +149,7 @@ function environmentOf({ manifest, environment }: PluginPlace): NodeJS.ProcessEn
 }
 
 async function commandOf(
-  { manifest, folder, dataFolder }: PluginPlace,
+  { manifest, folder, dataFolder, confinement }: PluginPlace,
   { files, sockets, listens }: { files: string; sockets: string; listens: readonly number[] },
 ): Promise<string[]> {
   const { files: asked = {}, runtime = [], memory = DEFAULT_MEMORY_MB } = manifest.rights ?? {};
@@ -185,7 +169,7 @@ async function commandOf(
       writes: [...writes, files, ...(listens.length > 0 ? [sockets] : [])],
       folder,
     },
-    await pluginConfinement(),
+    confinement ?? (await pluginConfinement()),
   );
   if (process.platform !== 'linux' || !existsSync(PRLIMIT)) return command;
   return [PRLIMIT, `--data=${(memory + RUNTIME_MB) * MIB}`, '--core=0', '--', ...command];

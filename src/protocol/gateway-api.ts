@@ -1,5 +1,6 @@
 /** The gateway's API for channels. Methods on sessions return undefined for what their caller may not see. */
 import type { Channel } from './channel.ts';
+import type { PluginStatus } from './operator/nodes.ts';
 import type { BudgetReport } from './agent/budgets.ts';
 import type { Say, TextRef } from './texts/say.ts';
 import type { HookApi } from './operator/webhooks.ts';
@@ -315,6 +316,8 @@ export interface HealthReport {
   >;
   /** MCP servers by name, without their errors, which may name addresses; not part of readiness. */
   mcp: Record<string, { state: McpState; tools: number }>;
+  /** Plug-ins by name, without their errors; not part of readiness. */
+  plugins: Record<string, { state: PluginStatus['state']; version: string }>;
   /** `degraded` while a file of a profile is invalid and its last valid content stays in use. */
   profiles: { state: 'up' | 'degraded'; detail?: string };
   /** `degraded` while `config.json` is invalid and its last valid content stays in use. */

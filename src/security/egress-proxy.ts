@@ -1,9 +1,10 @@
 /**
- * Connections of a program that has no network of its own: it writes `host port` and a line break to a unix socket, then
- * whatever the connection carries. Only the hosts of its list are connected to, at the address that was checked.
+ * Connections of a program that has no network of its own: it writes `host port id` and a line break to a unix socket,
+ * then whatever the connection carries. Only the hosts of its list are connected to, at the address that was checked.
  */
 import { lookup } from 'node:dns/promises';
 import net from 'node:net';
+import { errorCode } from '../protocol/errors.ts';
 import { isPublicAddress, isPublicName } from './egress-addresses.ts';
 
 /** Connections of one program at a time. */
@@ -11,6 +12,8 @@ export const MAX_PROXIED = 128;
 /** Longest first line, in bytes, and how long it and the connection may take, in milliseconds. */
 const MAX_LINE_BYTES = 512;
 const OPENING_MS = 15_000;
+/** How long a connection stays that its program has been told of, in milliseconds: it ends it itself, with the reason. */
+const TOLD_MS = 5_000;
 
 /** A rule of the list. */
 export interface ProxiedHost {
@@ -27,6 +30,8 @@ export interface EgressProxyOptions {
   hosts: readonly ProxiedHost[];
   /** Told for each connection that is not allowed; never with what was sent. */
   onRefused: (target: string) => void;
+  /** Tells the program why its connection failed, by a code such as `ECONNREFUSED`. */
+  onFailed: (id: number, code: string) => void;
 }
 
 /** Listens until `close`, which ends all connections. Throws the errors of the file system. */
@@ -34,11 +39,14 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<{ cl
   const open = new Set<net.Socket>();
   const server = net.createServer({ pauseOnConnect: true, allowHalfOpen: true }, (client) => {
     track(open, client);
-    const timer = setTimeout(() => client.destroy(), OPENING_MS);
+    let timer = setTimeout(() => client.destroy(), OPENING_MS);
     client.once('close', () => clearTimeout(timer));
     void connectFor(client, options, open).then(
       () => clearTimeout(timer),
-      () => client.destroy(),
+      () => {
+        clearTimeout(timer);
+        if (!client.destroyed) timer = setTimeout(() => client.destroy(), TOLD_MS);
+      },
     );
   });
   server.maxConnections = MAX_PROXIED;
@@ -64,26 +72,44 @@ function track(open: Set<net.Socket>, socket: net.Socket): void {
 
 async function connectFor(
   client: net.Socket,
-  { hosts, onRefused }: EgressProxyOptions,
+  { hosts, onRefused, onFailed }: EgressProxyOptions,
   open: Set<net.Socket>,
 ): Promise<void> {
-  const { line, rest } = await firstLine(client);
-  const [, host = '', port = ''] = /^([\w.:*-]{1,253}) (\d{1,5})$/.exec(line.toLowerCase()) ?? [];
-  const rule = hosts.find((one) => isCovered(one, host, Number(port)));
-  const address = rule && (await addressOf(host, rule.isPrivate));
-  if (address === undefined) {
-    onRefused(host === '' ? 'something that is no host' : `${host}:${port}`);
-    throw new Error('refused');
+  const { line, rest } = await firstLine(client).catch((error: unknown) => {
+    client.destroy();
+    throw error;
+  });
+  const [, host = '', port = '', id = ''] =
+    /^([\w.:*-]{1,253}) (\d{1,5}) (\d{1,15})$/.exec(line.toLowerCase()) ?? [];
+  try {
+    const rule = hosts.find((one) => isCovered(one, host, Number(port)));
+    const address = rule && (await addressOf(host, rule.isPrivate));
+    if (address === undefined) {
+      onRefused(host === '' ? 'something that is no host' : `${host}:${port}`);
+      throw Object.assign(new Error('refused'), { code: 'EACCES' });
+    }
+    if (!client.destroyed) await join(client, { address, port: Number(port), rest }, open);
+  } catch (error) {
+    if (id === '') client.destroy();
+    else onFailed(Number(id), errorCode(error) || 'ECONNRESET');
+    throw error;
   }
-  if (client.destroyed) return;
-  const target = net.connect({ host: address, port: Number(port), allowHalfOpen: true });
+}
+
+/** Connects, and passes everything on in both directions. Throws the system's error. */
+async function join(
+  client: net.Socket,
+  { address, port, rest }: { address: string; port: number; rest: Buffer },
+  open: Set<net.Socket>,
+): Promise<void> {
+  const target = net.connect({ host: address, port, allowHalfOpen: true });
   track(open, target);
-  target.once('close', () => client.destroy());
   client.once('close', () => target.destroy());
   await new Promise<void>((resolve, reject) => {
     target.once('connect', resolve);
     target.once('error', reject);
   });
+  target.once('close', () => client.destroy());
   if (rest.length > 0) target.write(rest);
   client.pipe(target);
   target.pipe(client);

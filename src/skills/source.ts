@@ -120,7 +120,8 @@ async function unpackInto(file: string, staging: string): Promise<string> {
 
 function untar(file: string, archive: Buffer) {
   try {
-    return parseTar(gunzipSync(archive, { maxOutputLength: MAX_ZIP_BYTES }));
+    // A copy: nanotar reads the whole buffer behind an array, of which small ones share one.
+    return parseTar(new Uint8Array(gunzipSync(archive, { maxOutputLength: MAX_ZIP_BYTES })));
   } catch (cause) {
     if (errorCode(cause) === 'ERR_BUFFER_TOO_LARGE')
       throw badArchive(file, `holds more than ${MAX_ZIP_BYTES / 1024 / 1024} MiB`, cause);

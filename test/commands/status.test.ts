@@ -90,7 +90,7 @@ describeStore('parley status', (databases) => {
     const ending = new AbortController();
     const node = { nodes, instance: 'desk' };
     const backups = { state: () => undefined };
-    const publishing = publishStatus(node, 'http://x', health, backups, silentLog, ending.signal);
+    const publishing = publishStatus(node, 'http://x', health, backups, () => [], silentLog, ending.signal);
     const told = async () => (await nodes.liveNodes())[0]?.status;
     await expect.poll(told).toEqual({ url: 'http://x', channels: channels('away'), events: events() });
     const shown = await statusCommand([])(store, HOME);

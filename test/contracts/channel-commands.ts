@@ -7,8 +7,8 @@ import { type ReceivingPart, WAIT } from './channel-harness.ts';
 export function commandContract(name: string, { harness, receive, received }: ReceivingPart): void {
   describe('commands', () => {
     it('are understood the way the manifest says users write them', async () => {
-      const { writeCommand = channels.find((one) => one.name === name)?.writeCommand ?? (() => '') } =
-        harness();
+      const manifest = channels.find((one) => one.name === name) ?? harness();
+      const writeCommand = manifest.writeCommand ?? (() => '');
       await harness().channel.start(receive);
       const [chat] = harness().chats;
       harness().types(chat, writeCommand('stop', {}));

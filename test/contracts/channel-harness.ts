@@ -16,8 +16,6 @@ export interface ContractChat {
 /** A channel with its fake platform, which the test controls. Optional methods belong to the requirement of that name. */
 export interface ChannelHarness {
   channel: Channel;
-  /** How users write a command, for a channel that is not in `channels/index.ts`. */
-  writeCommand?: ChannelManifest['writeCommand'];
   /** Two private chats that exist on the platform. */
   chats: [ContractChat, ContractChat];
   /** Must appear in no error the channel throws: the bot token, or any text when there is none. */
@@ -26,6 +24,8 @@ export interface ChannelHarness {
   says(chat: ContractChat, text: string): void;
   /** The chat's user types this into the platform's client, which may treat it as a command or keep it. Does not wait. */
   types(chat: ContractChat, text: string): void;
+  /** How its manifest writes commands; for a channel that is not in the list. */
+  writeCommand?: ChannelManifest['writeCommand'];
   /** Texts visible in the chat now, oldest first, markup applied. */
   screen(chatId: string): string[];
   /** The files visible in the chat now, oldest first. Present where the channel sends files. */

@@ -28,8 +28,14 @@ interface NetworkRights {
 
 type Callback = (...args: unknown[]) => void;
 
-/** Replaces what connects, resolves and listens; called once, before any code of the plug-in. */
-export function guardNetwork({ folder, allows, listens, onListen }: NetworkRights): void {
+/**
+ * Replaces what connects, resolves and listens; called once, before any code of the plug-in. Returns what ends a connection
+ * that the gateway could not make.
+ */
+export function guardNetwork(rights: NetworkRights): (id: number, code: string) => void {
+  const { folder, allows, listens, onListen } = rights;
+  const connecting = new Map<number, { socket: net.Socket; target: string }>();
+  let lastId = 0;
   const standins = createStandins();
   const proxy = path.join(folder, 'egress.sock');
   const refusal = (what: string): Error =>
@@ -47,9 +53,13 @@ export function guardNetwork({ folder, allows, listens, onListen }: NetworkRight
       process.nextTick(() => this.destroy(refusal(what)));
       return this;
     }
+    lastId += 1;
+    const id = lastId;
+    connecting.set(id, { socket: this, target: `${host}:${port}` });
+    this.once('close', () => connecting.delete(id));
     Reflect.apply(connect, this, [{ path: proxy }, onConnect]);
     // The first line is for the proxy: whatever is written from now on follows it.
-    this.write(`${host} ${port}\n`);
+    this.write(`${host} ${port} ${id}\n`);
     return this;
   };
 
@@ -80,6 +90,10 @@ export function guardNetwork({ folder, allows, listens, onListen }: NetworkRight
   };
   replaceResolvers(standins);
   syncBuiltinESMExports();
+  return (id, code) => {
+    const { socket, target } = connecting.get(id) ?? {};
+    socket?.destroy(Object.assign(new Error(`connect ${code} ${target}`), { code, syscall: 'connect' }));
+  };
 }
 
 interface Connecting {

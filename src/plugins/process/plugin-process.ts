@@ -17,6 +17,7 @@ const channel = new net.Socket({ fd: CHANNEL_FD, readable: true, writable: true 
 const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
 const running = new Map<number, AbortController>();
 let methods: Methods | undefined;
+let failConnection: ((id: number, code: string) => void) | undefined;
 let lastId = 0;
 
 function send(frame: Frame): void {
@@ -40,7 +41,7 @@ function note(method: string, ...args: unknown[]): void {
 /** The first call: everything that the process must know, before any code of the plug-in runs. */
 async function open(opening: Opening): Promise<string[]> {
   const { listens, folder, hosts } = opening;
-  guardNetwork({
+  failConnection = guardNetwork({
     folder,
     allows: (host, port) => hosts.some((one) => matches(one, host.toLowerCase(), port)),
     listens,
@@ -86,6 +87,7 @@ function take(line: string): void {
       (value) => send({ type: 'answer', id: frame.id, value }),
       (error: unknown) => send({ type: 'error', id: frame.id, error: toWire(error) }),
     );
+  else if (frame.type === 'note') failConnection?.(Number(frame.args[0]), String(frame.args[1]));
   else if (frame.type === 'cancel') running.get(frame.id)?.abort();
   else if (frame.type === 'answer') settle(frame.id)?.resolve(frame.value);
   else if (frame.type === 'error')

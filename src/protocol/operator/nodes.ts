@@ -12,6 +12,19 @@ export interface NodeSettings {
   digests: Readonly<Record<string, string>>;
 }
 
+/**
+ * A plug-in of a running gateway. `idle`: nobody has needed it yet; `waiting`: its process ended, and is started again;
+ * `refused`: not before the gateway's next start.
+ */
+export interface PluginStatus {
+  name: string;
+  label: string;
+  version: string;
+  state: 'idle' | 'starting' | 'up' | 'waiting' | 'refused' | 'closed';
+  /** Why it does not run. */
+  detail?: string | undefined;
+}
+
 /** What a running gateway reports about itself, for operators. */
 export interface NodeStatus {
   url: string;
@@ -20,6 +33,8 @@ export interface NodeStatus {
   channels: HealthReport['channels'];
   /** Undefined from an older version. */
   events?: HealthReport['events'];
+  /** Undefined without plug-ins. */
+  plugins?: readonly PluginStatus[] | undefined;
   /** Undefined where daily backups are off. */
   backup?: BackupState | undefined;
 }

@@ -13,6 +13,7 @@ export const READY: HealthReport = {
   model: { state: 'up' },
   channels: { http: { state: 'up', label: 'Web' }, telegram: { state: 'up', label: 'Telegram' } },
   mcp: {},
+  plugins: {},
   profiles: { state: 'up' },
   settings: { state: 'up', errors: [], needsRestart: [] },
   pending: 0,

@@ -50,6 +50,7 @@ export function intakeOptions(store: TestStore, change: Partial<IntakeOptions> =
     status: partial<StatusReports>({
       profileErrors: () => [],
       mcp: () => [],
+      plugins: () => [],
       settings: () => ({ errors: [], needsRestart: [] }),
       webhooks: async () => [],
       channelNotices: () => [],

@@ -34,6 +34,7 @@ export const commands = {
   'status.mode': 'Mode: {mode}',
   'status.messages': 'Messages in this session: {messages}',
   'status.sources': 'Untrusted content it has read: {sources}',
+  'status.plugin': 'Plug-in {name} {version}: {state}',
   'status.server': {
     one: 'MCP server {name}: {state}, 1 tool',
     other: 'MCP server {name}: {state}, {count} tools',
