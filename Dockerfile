@@ -7,9 +7,10 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY src ./src
 COPY channels ./channels
+COPY plugins ./plugins
 # What only builds leaves, and so does the Node.js that comes with the packages: the image has its own. Other optional packages
 # are needed: what reads pictures is one of them.
-RUN npm run build && npm prune --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node
+RUN npm run build && npm run build:plugins && npm prune --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production \

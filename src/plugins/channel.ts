@@ -162,9 +162,10 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
     }),
     download: (media, signal) =>
       downloaded(process, signal, (file) => call('download', [media, file], { signal, limitMs: FILE_MS })),
-    async isAdmin(place, senderId) {
-      return (await unlessMissing(call('isAdmin', [placeOf(place), senderId]))) === true;
-    },
+    ...(hasGroups(facts) && {
+      isAdmin: async (place: Place, senderId: string) =>
+        (await unlessMissing(call('isAdmin', [placeOf(place), senderId]))) === true,
+    }),
     async before(place, messageId, limit) {
       const earlier = await unlessMissing(call('before', [placeOf(place), messageId, limit]));
       return readEarlier(checked(earlierShape, earlier ?? [], 'before'), limit);
@@ -173,6 +174,11 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
       answerRequest: (request: PlatformRequest) => answerRequest(call, log, request),
     }),
   };
+}
+
+/** Where every chat has the id of a person, there are no others. */
+function hasGroups({ ids }: PluginChannelFacts): boolean {
+  return ids.chatIsUser !== true || ids.chat !== ids.user;
 }
 
 /** What a method gave, in the shape of the contract. Throws `ChannelError('unavailable')`. */

@@ -5,7 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import PostalMime, { type Email } from 'postal-mime';
 import MailComposer, { type MailComposerOptions } from 'nodemailer/lib/mail-composer';
 import { SMTPServer } from 'smtp-server';
-import { FakeImap, type StoredMail } from './imap.ts';
+import type { StoredMail } from './folder.ts';
+import { FakeImap } from './imap.ts';
 
 export const MAIL_ADDRESS = 'parley@example.org';
 export const MAIL_PASSWORD = 'the-password-of-the-mailbox';

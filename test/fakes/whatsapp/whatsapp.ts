@@ -8,7 +8,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { readMultipart } from '../multipart.ts';
-import { visibleText } from './marks.ts';
+import { invalid, json, page, refuse, unescaped } from './answers.ts';
+import { choicesOf, textOf } from './shown.ts';
 import { kindOfUpload, Outgoing, ReadReceipt, UPLOADS } from './requests.ts';
 
 export const WHATSAPP_TOKEN = 'EAAfakeTokenOfASystemUser0123456789abcdefghijklmnop';
@@ -384,69 +385,4 @@ export class FakeWhatsApp {
     this.#ids += 1;
     return `wamid.${Buffer.from(`fake message ${this.#ids}`).toString('base64')}`;
   }
-}
-
-/** The buttons or rows of a message. */
-export function choicesOf(out: Outgoing): { id: string; title: string }[] {
-  if (out.type !== 'interactive') return [];
-  const { interactive } = out;
-  return interactive.type === 'button'
-    ? interactive.action.buttons.map(({ reply }) => reply)
-    : interactive.action.sections.flatMap(({ rows }) => rows);
-}
-
-/** What people read of a message. */
-export function textOf(out: Outgoing): string {
-  switch (out.type) {
-    case 'text':
-      return visibleText(out.text.body);
-    case 'interactive':
-      return visibleText(out.interactive.body.text);
-    case 'template':
-      return `[template ${out.template.name}]`;
-    case 'image':
-      return visibleText(out.image.caption ?? '');
-    case 'video':
-      return visibleText(out.video.caption ?? '');
-    case 'document':
-      return visibleText(out.document.caption ?? '');
-    default:
-      return '';
-  }
-}
-
-/** Names of files in a form have `%22` for a quotation mark (HTML Standard, "multipart/form-data"). */
-function unescaped(name: string): string {
-  return name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n');
-}
-
-function invalid(details: string): { code: number; details: string } {
-  return { code: 100, details };
-}
-
-function json(
-  response: ServerResponse,
-  status: number,
-  value: object,
-  headers: Record<string, string> = {},
-): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8', ...headers });
-  response.end(JSON.stringify(value));
-}
-
-/** "Error handling": `code` and `error_data.details` say what is wrong. */
-function refuse(
-  response: ServerResponse,
-  status: number,
-  code: number,
-  details = '',
-  headers: Record<string, string> = {},
-): void {
-  const data = { messaging_product: 'whatsapp', details };
-  const error = { message: `(#${code}) ${details}`, type: 'OAuthException', code, error_data: data };
-  json(response, status, { error: { ...error, fbtrace_id: 'Az8or2yhqkZfEZ-_4Qn_Bam' } }, headers);
-}
-
-function page(response: ServerResponse, status: number): void {
-  response.writeHead(status, { 'content-type': 'text/html' }).end('<html><body>Sorry</body></html>');
 }

@@ -1,7 +1,8 @@
 /** WhatsApp, from what a person writes or presses to what their phone shows, through a whole gateway. */
 import { afterAll, expect, it, vi } from 'vitest';
 import { riskyTools } from '../../fakes/agent/risky-tools.ts';
-import { choicesOf, FakeWhatsApp, VERIFY_TOKEN, WHATSAPP_TOKEN } from '../../fakes/whatsapp/whatsapp.ts';
+import { choicesOf } from '../../fakes/whatsapp/shown.ts';
+import { FakeWhatsApp, VERIFY_TOKEN, WHATSAPP_TOKEN } from '../../fakes/whatsapp/whatsapp.ts';
 import { describeGateway, WAIT } from '../setup.ts';
 import { killPlugin, withPlugin } from './added.ts';
 

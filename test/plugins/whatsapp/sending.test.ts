@@ -10,7 +10,8 @@ import { channel } from '../../../plugins/whatsapp/main.ts';
 import { bodiesOf } from '../../../plugins/whatsapp/sending.ts';
 import type { PluginChannel, PluginPart } from '../../../src/protocol/plugin.ts';
 import { FakeHost } from '../../fakes/plugins/host.ts';
-import { choicesOf, FakeWhatsApp } from '../../fakes/whatsapp/whatsapp.ts';
+import { choicesOf } from '../../fakes/whatsapp/shown.ts';
+import { FakeWhatsApp } from '../../fakes/whatsapp/whatsapp.ts';
 import { Outgoing } from '../../fakes/whatsapp/requests.ts';
 
 const ADA = '491701234567';
