@@ -55,15 +55,15 @@ export async function readMail(
       ? 'the bot wrote it itself'
       : (automaticReason(email, from) ?? forgery(email, from, settings));
   if (reason !== undefined) return { ignored: reason, from };
-  const own = email.messageId ?? '';
+  const ownId = email.messageId ?? '';
   const references = idsIn(`${email.references ?? ''} ${email.inReplyTo ?? ''}`);
-  const mailId = idsIn(own)[0] ?? `<${digest(mail.place)}@unnamed.invalid>`;
+  const mailId = idsIn(ownId)[0] ?? `<${digest(mail.place)}@unnamed.invalid>`;
   const threadId = threads.idOf([...references, mailId]);
   const subject = (email.subject ?? '').replaceAll(/\s+/g, ' ').trim();
   const content = contentOf(email, mail, subject, references.length === 0);
   const choice = await threads.choiceOf(from, content.split('\n', 1)[0]?.trim() ?? '');
   const message: PluginMessage = {
-    id: digest(`${from}\n${own === '' ? mail.place : own}`),
+    id: digest(`${from}\n${ownId === '' ? mail.place : ownId}`),
     chatId: from,
     ...(settings.sessions === 'thread' && { threadId }),
     senderId: from,
@@ -121,13 +121,13 @@ function contentOf(email: Email, mail: StoredMail, subject: string, isFirst: boo
   if (mail.size > MAX_MAIL_BYTES)
     return `[a mail about ${JSON.stringify(subject)} with ${Math.round(mail.size / 1_048_576)} MB, too large to be read]`;
   const whole = email.text?.trim() ? email.text : textOfHtml(email.html ?? '');
-  const own = ownText(whole);
-  const left = email.attachments.length - MAX_ATTACHMENTS;
-  const more = left > 0 ? `\n\n[${left} more attachments were left out]` : '';
+  const words = ownText(whole);
+  const rest = email.attachments.length - MAX_ATTACHMENTS;
+  const more = rest > 0 ? `\n\n[${rest} more attachments were left out]` : '';
   const text =
-    own.length > MAX_TEXT
-      ? `${own.slice(0, MAX_TEXT)}\n\n[the mail goes on for ${own.length - MAX_TEXT} characters]`
-      : own;
+    words.length > MAX_TEXT
+      ? `${words.slice(0, MAX_TEXT)}\n\n[the mail goes on for ${words.length - MAX_TEXT} characters]`
+      : words;
   // Commands are commands only alone; the subject of an answer is that of the thread.
   if (!isFirst || subject === '' || text.startsWith('/')) return text + more;
   return (text === '' ? subject : `Subject: ${subject}\n\n${text}`) + more;

@@ -197,10 +197,12 @@ export class Mailbox {
     if (mailbox === false) throw new MailFailure('unavailable', 'The mail server closed the inbox.');
     const validity = String(mailbox.uidValidity);
     let offset = await this.#offset(validity, mailbox.uidNext);
-    const found = await client.search(searchFrom(offset, validity), { uid: true });
+    const matches = await client.search(searchFrom(offset, validity), { uid: true });
     const from = offset.validity === validity ? offset.uid : 0;
     // `n:*` also gives the last mail if all are older.
-    const uids = (Array.isArray(found) ? found : []).filter((uid) => uid > from).toSorted((a, b) => a - b);
+    const uids = (Array.isArray(matches) ? matches : [])
+      .filter((uid) => uid > from)
+      .toSorted((a, b) => a - b);
     for (const uid of uids) {
       signal.throwIfAborted();
       const mail = await this.#fetch(client, uid, validity);

@@ -32,7 +32,7 @@ export function createChannel(host: PluginChannelHost, timing: MailTiming): Plug
   const threads = new Threads(host.store, { address, secret });
   const take = takingMails(host, settings, threads);
   const mailbox = new Mailbox({ settings, host, take, timing });
-  const sending = new Sending({ settings, threads, mailbox, log: host.log });
+  const sending = new Sending({ settings, threads, mailbox, host });
   return {
     async identify() {
       await mailbox.verify();
@@ -108,9 +108,9 @@ async function check(mailbox: Mailbox, settings: EmailSettings): Promise<PluginF
       text: `The mailbox of ${settings.EMAIL_ADDRESS} opens.`,
     };
     const servers = headers.flatMap((text) => authservIdsIn(text));
-    const seen = [...new Set(servers)];
-    if (seen.length === 0 || seen.some((id) => ids.includes(id))) return [login];
-    const text = `No mail in the inbox has Authentication-Results of ${ids.join(', ')}: the bot reads none of them. Its mails name ${seen.slice(0, 5).join(', ')}.`;
+    const names = [...new Set(servers)];
+    if (names.length === 0 || names.some((id) => ids.includes(id))) return [login];
+    const text = `No mail in the inbox has Authentication-Results of ${ids.join(', ')}: the bot reads none of them. Its mails name ${names.slice(0, 5).join(', ')}.`;
     const remedy = 'set EMAIL_AUTHSERV_ID to the name of your own mail server (docs/email.md)';
     return [login, { subject, level: 'error', text, remedy }];
   } catch (error) {

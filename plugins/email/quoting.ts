@@ -20,9 +20,9 @@ const HEADER_LINES = 4;
 export function ownText(text: string): string {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   const end = historyStart(lines);
-  const own = withoutSignature(lines.slice(0, end));
-  const written = own.join('\n').trim();
-  return written === '' ? text.trim() : written;
+  const body = withoutSignature(lines.slice(0, end));
+  const words = body.join('\n').trim();
+  return words === '' ? text.trim() : words;
 }
 
 /** The line with which the mail that is answered begins: only if nothing of one's own stands below it. */
@@ -40,8 +40,8 @@ function historyStart(lines: readonly string[]): number {
 }
 
 function isOutlookHeader(lines: readonly string[], at: number): boolean {
-  const before = lines[at - 1]?.trim() ?? '';
-  if (!FROM.test(lines[at]?.trim() ?? '') || !(before === '' || LINE.test(before))) return false;
+  const lineAbove = lines[at - 1]?.trim() ?? '';
+  if (!FROM.test(lines[at]?.trim() ?? '') || !(lineAbove === '' || LINE.test(lineAbove))) return false;
   return lines.slice(at + 1, at + 1 + HEADER_LINES).some((line) => SENT.test(line.trim()));
 }
 
@@ -50,10 +50,10 @@ function isQuoteToEnd(lines: readonly string[], at: number): boolean {
   const first = lines.findIndex((line, index) => index >= at && line.trimStart().startsWith('>'));
   if (first === -1 || first > at + 3) return false;
   const rest = lines.slice(first).map((line) => line.trim());
-  const after = rest.findLastIndex((line) => line.startsWith('>'));
-  const below = rest.slice(after + 1).filter((line) => line !== '');
-  const isSignature = /^--\s?$/.test(below[0] ?? '-- ');
-  return isSignature && rest.slice(0, after).every((line) => line === '' || line.startsWith('>'));
+  const last = rest.findLastIndex((line) => line.startsWith('>'));
+  const tail = rest.slice(last + 1).filter((line) => line !== '');
+  const isSignature = /^--\s?$/.test(tail[0] ?? '-- ');
+  return isSignature && rest.slice(0, last).every((line) => line === '' || line.startsWith('>'));
 }
 
 function withoutSignature(lines: readonly string[]): readonly string[] {

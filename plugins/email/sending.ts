@@ -23,10 +23,12 @@ interface SendingParts {
   settings: EmailSettings;
   threads: Threads;
   mailbox: Mailbox;
-  log: PluginChannelHost['log'];
+  host: Pick<PluginChannelHost, 'log'>;
 }
 
-type Content = Pick<MailComposerOptions, 'text' | 'html' | 'attachments'>;
+interface Content extends Pick<MailComposerOptions, 'html' | 'attachments'> {
+  text: string;
+}
 type Target = Pick<PluginPart, 'chatId' | 'threadId' | 'replyTo' | 'nonce'>;
 
 export class Sending {
@@ -72,21 +74,21 @@ export class Sending {
 
   /** An attempt before this one, perhaps of another process, is recognized by the id of its mail. */
   async #mail(target: Target, content: Content): Promise<PluginSent> {
-    const { threads, mailbox, settings, log } = this.#parts;
+    const { threads, mailbox, settings, host } = this.#parts;
     if (!ADDRESS.test(target.chatId)) throw new MailFailure('rejected', 'The chat is no mail address.');
     const { threadId, messageId } = this.#idOf(target);
-    const sent = { id: messageId };
-    if (this.#sent.has(messageId) || (await mailbox.hasSent(messageId))) return sent;
+    const message = { id: messageId };
+    if (this.#sent.has(messageId) || (await mailbox.hasSent(messageId))) return message;
     const mail = await this.#compose(target, { threadId, messageId }, content);
     await this.#transfer(target.chatId, mail.source);
     this.#remember(messageId);
     if (settings.keepSent)
       // The mail is on its way: that its copy is missing must not send it again.
       await mailbox.keepSent(mail.source).catch((error: unknown) => {
-        log('warn', 'email_copy_not_kept', { detail: error instanceof Error ? error.message : '' });
+        host.log('warn', 'email_copy_not_kept', { detail: error instanceof Error ? error.message : '' });
       });
     await threads.add(target.chatId, threadId, { id: messageId, subject: mail.subject });
-    return sent;
+    return message;
   }
 
   async #compose(
@@ -97,7 +99,7 @@ export class Sending {
     const { threads, settings } = this.#parts;
     const thread = await threads.get(chatId, threadId);
     const inReplyTo = replyTo ?? thread?.last;
-    const subject = thread?.subject ?? subjectOf(String(content.text ?? ''));
+    const subject = thread?.subject ?? subjectOf(content.text);
     const isReply = inReplyTo !== undefined;
     const references = [...new Set([...(thread?.references ?? []), ...(isReply ? [inReplyTo] : [])])];
     const composer = new MailComposer({

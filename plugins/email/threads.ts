@@ -62,11 +62,11 @@ export class Threads {
     threadId: string,
     mail: { id: string; subject: string; references?: readonly string[] },
   ): Promise<void> {
-    const before = await this.get(chatId, threadId);
-    const ids = [...new Set([...(mail.references ?? before?.references ?? []), mail.id])].filter(isUsable);
+    const existing = await this.get(chatId, threadId);
+    const ids = [...new Set([...(mail.references ?? existing?.references ?? []), mail.id])].filter(isUsable);
     const references =
       ids.length > MAX_REFERENCES ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_REFERENCES)] : ids;
-    const subject = (before?.subject ?? mail.subject).slice(0, MAX_SUBJECT);
+    const subject = (existing?.subject ?? mail.subject).slice(0, MAX_SUBJECT);
     await this.#threads.set({ subject, last: mail.id, references }, chatId, threadId);
   }
 

@@ -62,8 +62,8 @@ export class Graph {
   /** The bytes at an address that the API gave. Throws `rejected` for one that is not WhatsApp's. */
   async download(address: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { host, protocol } = new URL(address);
-    const own = new URL(this.#settings.root);
-    const isOwn = host === own.host && protocol === own.protocol;
+    const api = new URL(this.#settings.root);
+    const isOwn = host === api.host && protocol === api.protocol;
     if (!isOwn && !(protocol === 'https:' && MEDIA_HOST.test(host)))
       throw new GraphFailure('rejected', `WhatsApp keeps this file at ${host}, which gets no token.`);
     const within = AbortSignal.any([signal, AbortSignal.timeout(TRANSFER_MS)]);
@@ -75,7 +75,8 @@ export class Graph {
   }
 
   async #fetch(address: string, init: RequestInit & { method: string }): Promise<Response> {
-    const headers = { ...init.headers, authorization: `Bearer ${this.#settings.token}` };
+    const headers = new Headers(init.headers);
+    headers.set('authorization', `Bearer ${this.#settings.token}`);
     return await fetch(address, { ...init, headers }).catch((error: unknown) => {
       throw lost(init.method, error);
     });

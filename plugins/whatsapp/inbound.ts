@@ -6,23 +6,54 @@ import { withoutNumbers } from './failures.ts';
 /** Longest name and description of a thing that is told in words, in UTF-16 units. */
 const MAX_WORDS = 300;
 
-const text = z.string().optional().catch(undefined);
+/** What is malformed counts as missing: the rest of the message can still be answered. */
+const maybe = <Shape extends z.ZodType>(shape: Shape) => shape.optional().catch(undefined);
+const text = maybe(z.string());
+const Choice = z.object({ id: z.string(), title: z.string().catch('') });
 const Context = z.object({
   id: text,
   from: text,
-  forwarded: z.boolean().optional().catch(undefined),
-  frequently_forwarded: z.boolean().optional().catch(undefined),
+  forwarded: maybe(z.boolean()),
+  frequently_forwarded: maybe(z.boolean()),
 });
-const File = z.object({
-  id: z.string(),
-  mime_type: text,
-  caption: text,
-  filename: text,
-  voice: z.boolean().optional().catch(undefined),
+const file = maybe(
+  z.object({ id: z.string(), mime_type: text, caption: text, filename: text, voice: maybe(z.boolean()) }),
+);
+const place = z.object({ latitude: z.number(), longitude: z.number(), name: text, address: text });
+const card = z.object({
+  name: maybe(z.object({ formatted_name: text })),
+  phones: z.array(z.object({ phone: text })).catch([]),
+  emails: z.array(z.object({ email: text })).catch([]),
 });
-const Choice = z.object({ id: z.string(), title: z.string().catch('') });
 
-const Message = z.looseObject({
+/** What a message says: each type has a field of its own name. */
+const Said = z.object({
+  type: z.string(),
+  context: maybe(Context),
+  text: maybe(z.object({ body: z.string() })),
+  button: maybe(z.object({ text: z.string() })),
+  interactive: maybe(
+    z.object({
+      button_reply: maybe(Choice),
+      list_reply: maybe(Choice),
+      nfm_reply: maybe(z.object({ response_json: text })),
+    }),
+  ),
+  reaction: maybe(z.object({ emoji: text })),
+  location: maybe(place),
+  contacts: maybe(z.array(card)),
+  order: maybe(z.object({ text, product_items: z.array(z.unknown()).catch([]) })),
+  edit: maybe(z.object({ original_message_id: z.string(), message: z.unknown() })),
+  errors: maybe(z.array(z.object({ title: text }))),
+  image: file,
+  sticker: file,
+  video: file,
+  audio: file,
+  document: file,
+});
+type Said = z.infer<typeof Said>;
+
+const Message = Said.extend({
   id: z.string().min(1).max(300),
   /** The phone number; absent for a person who hides it. */
   from: text,
@@ -30,8 +61,6 @@ const Message = z.looseObject({
   from_user_id: text,
   group_id: text,
   timestamp: z.coerce.number().positive(),
-  type: z.string(),
-  context: Context.optional().catch(undefined),
 });
 type Message = z.infer<typeof Message>;
 
@@ -40,7 +69,7 @@ const Contacts = z
     z.object({
       wa_id: text,
       user_id: text,
-      profile: z.object({ name: text, username: text }).optional().catch(undefined),
+      profile: maybe(z.object({ name: text, username: text })),
     }),
   )
   .catch([]);
@@ -51,10 +80,7 @@ const Status = z.object({
   recipient_id: text,
   recipient_user_id: text,
   biz_opaque_callback_data: text,
-  errors: z
-    .array(z.object({ code: z.number(), title: text }))
-    .optional()
-    .catch(undefined),
+  errors: maybe(z.array(z.object({ code: z.number(), title: text }))),
 });
 
 const Envelope = z.object({
@@ -65,7 +91,7 @@ const Envelope = z.object({
         z.object({
           field: z.string(),
           value: z.looseObject({
-            metadata: z.object({ phone_number_id: z.string() }).optional().catch(undefined),
+            metadata: maybe(z.object({ phone_number_id: z.string() })),
             contacts: Contacts.optional(),
             messages: z.array(z.unknown()).catch([]).optional(),
             statuses: z.array(z.unknown()).catch([]).optional(),
@@ -172,148 +198,73 @@ type Content = Pick<PluginMessage, 'content'> & Partial<PluginMessage>;
 /** Emojis that stop a running answer. */
 const STOPS = ['⏹', '🛑'];
 
-const Shapes = {
-  text: z.object({ text: z.object({ body: z.string() }) }),
-  reaction: z.object({ reaction: z.object({ emoji: text }) }),
-  interactive: z.object({
-    interactive: z.object({
-      button_reply: Choice.optional(),
-      list_reply: Choice.optional(),
-      nfm_reply: z.object({ response_json: text }).optional(),
-    }),
-  }),
-  button: z.object({ button: z.object({ text: z.string() }) }),
-  location: z.object({
-    location: z.object({ latitude: z.number(), longitude: z.number(), name: text, address: text }),
-  }),
-  contacts: z.object({
-    contacts: z.array(
-      z.object({
-        name: z.object({ formatted_name: text }).optional().catch(undefined),
-        phones: z
-          .array(z.object({ phone: text }))
-          .optional()
-          .catch(undefined),
-        emails: z
-          .array(z.object({ email: text }))
-          .optional()
-          .catch(undefined),
-      }),
-    ),
-  }),
-  order: z.object({
-    order: z.object({ text, product_items: z.array(z.unknown()).catch([]) }),
-  }),
-  edit: z.object({
-    edit: z.object({ original_message_id: z.string(), message: z.looseObject({ type: z.string() }) }),
-  }),
-  unsupported: z.object({
-    errors: z
-      .array(z.object({ title: text }))
-      .optional()
-      .catch(undefined),
-  }),
-};
+const FILES = { image: 'image', sticker: 'image', video: 'video', audio: 'audio', document: 'file' } as const;
 
-const FILES: Readonly<Record<string, PluginMedia['kind']>> = {
-  image: 'image',
-  sticker: 'image',
-  video: 'video',
-  audio: 'audio',
-  document: 'file',
-};
-
-/** What a message says; undefined for what no one can answer. */
-function contentOf(message: Record<string, unknown> & { type: string }): Content | undefined {
-  const { type } = message;
-  if (Object.hasOwn(FILES, type)) return fileOf(message);
+/** What a message says; undefined for what no one can answer: `system`, `revoke`, and what was added later. */
+function contentOf(message: Said): Content | undefined {
+  const { type, location, order, contacts } = message;
   switch (type) {
+    case 'image':
+    case 'sticker':
+    case 'video':
+    case 'audio':
+    case 'document':
+      return message[type] && fileOf(message[type], FILES[type]);
     case 'text':
-      return read(Shapes.text, message, ({ text: { body } }) => ({ content: body }));
-    case 'interactive':
-      return read(Shapes.interactive, message, ({ interactive }) => choiceOf(interactive, message));
+      return message.text && { content: message.text.body };
     case 'button':
-      return read(Shapes.button, message, ({ button }) => ({ content: button.text }));
+      return message.button && { content: message.button.text };
+    case 'interactive':
+      return choiceOf(message);
     case 'reaction':
-      return read(Shapes.reaction, message, ({ reaction }) =>
-        STOPS.some((emoji) => reaction.emoji?.startsWith(emoji)) ? { content: '/stop' } : undefined,
-      );
-    case 'location':
-      return read(Shapes.location, message, ({ location: { latitude, longitude, name, address } }) =>
-        inWords('location', name, address, `${latitude}, ${longitude}`),
-      );
+      return STOPS.some((emoji) => message.reaction?.emoji?.startsWith(emoji))
+        ? { content: '/stop' }
+        : undefined;
+    case 'location': {
+      const { name, address, latitude, longitude } = location ?? {};
+      return location && inWords('location', name, address, `${latitude}, ${longitude}`);
+    }
     case 'contacts':
-      return read(Shapes.contacts, message, ({ contacts }) => ({
-        content: contacts.map(cardOf).join('\n'),
-      }));
+      return contacts && { content: contacts.map(cardOf).join('\n') };
     case 'order':
-      return read(Shapes.order, message, ({ order }) =>
-        inWords('order', `${order.product_items.length} products`, order.text),
-      );
+      return order && inWords('order', `${order.product_items.length} products`, order.text);
     case 'edit':
-      return read(Shapes.edit, message, ({ edit }) => editOf(edit));
+      return editOf(message);
     case 'unsupported':
-      return read(Shapes.unsupported, message, ({ errors }) =>
-        inWords('message of a kind that WhatsApp does not pass on', errors?.[0]?.title),
-      );
+      return inWords('message of a kind that WhatsApp does not pass on', message.errors?.[0]?.title);
     default:
-      // `system`, `revoke`, and what was added later.
       return undefined;
   }
 }
 
-function read<Shape>(
-  shape: z.ZodType<Shape>,
-  message: unknown,
-  toContent: (value: Shape) => Content | undefined,
-): Content | undefined {
-  const { data } = shape.safeParse(message);
-  return data === undefined ? undefined : toContent(data);
+function fileOf(file: NonNullable<Said['image']>, kind: PluginMedia['kind']): Content {
+  const { id: url, caption, filename: name, mime_type: mimeType, voice } = file;
+  return { content: caption ?? '', media: [{ kind: voice === true ? 'voice' : kind, url, name, mimeType }] };
 }
 
-function fileOf(message: Record<string, unknown> & { type: string }): Content | undefined {
-  const { type } = message;
-  const { data: file } = File.safeParse(message[type]);
-  if (file === undefined) return undefined;
-  const kind = file.voice === true ? 'voice' : (FILES[type] ?? 'file');
-  const media: PluginMedia = { kind, url: file.id, name: file.filename, mimeType: file.mime_type };
-  return { content: file.caption ?? '', media: [media] };
+function choiceOf({ interactive, context }: Said): Content | undefined {
+  const choice = interactive?.button_reply ?? interactive?.list_reply;
+  const form = interactive?.nfm_reply?.response_json;
+  if (choice === undefined) return form === undefined ? undefined : inWords('form', form);
+  const buttonUnder = context?.id === undefined ? undefined : { id: context.id };
+  return { content: '', button: choice.id, ...(buttonUnder && { buttonUnder }) };
 }
 
-function choiceOf(
-  interactive: z.infer<typeof Shapes.interactive>['interactive'],
-  message: Record<string, unknown>,
-): Content | undefined {
-  const choice = interactive.button_reply ?? interactive.list_reply;
-  const { data: context } = Context.safeParse(message['context']);
-  if (choice !== undefined)
-    return {
-      content: '',
-      button: choice.id,
-      ...(context?.id !== undefined && { buttonUnder: { id: context.id } }),
-    };
-  const form = interactive.nfm_reply?.response_json;
-  return form === undefined ? undefined : inWords('form', form);
+function cardOf({ name, phones, emails }: z.infer<typeof card>): string {
+  const details = [...phones.map(({ phone }) => phone), ...emails.map(({ email }) => email)];
+  return inWords('contact', name?.formatted_name, ...details).content;
 }
 
-function cardOf(card: z.infer<typeof Shapes.contacts>['contacts'][number]): string {
-  const phones = (card.phones ?? []).map(({ phone }) => phone);
-  const emails = (card.emails ?? []).map(({ email }) => email);
-  return inWords('contact', card.name?.formatted_name, ...phones, ...emails).content;
-}
-
-function editOf({
-  original_message_id: messageId,
-  message,
-}: z.infer<typeof Shapes.edit>['edit']): Content | undefined {
-  const content = contentOf(message);
-  return content && { ...content, messageId, isEdit: true };
+function editOf({ edit }: Said): Content | undefined {
+  const { data: message } = Said.safeParse(edit?.message);
+  const content = message && message.type !== 'edit' ? contentOf(message) : undefined;
+  return edit && content && { ...content, messageId: edit.original_message_id, isEdit: true };
 }
 
 /** `[location Café, 1 Main St, 52.5, 13.4]`: on one line, so that no text can pass for another message. */
-function inWords(what: string, ...details: (string | undefined)[]): Content {
+function inWords(kind: string, ...details: (string | undefined)[]): Content {
   const words = details.filter((detail) => detail !== undefined && detail !== '');
-  const line = `${what} ${words.join(', ')}`.replaceAll(/[\s[\]]+/g, ' ').trim();
+  const line = `${kind} ${words.join(', ')}`.replaceAll(/[\s[\]]+/g, ' ').trim();
   return { content: `[${line.slice(0, MAX_WORDS)}]` };
 }
 

@@ -8,7 +8,7 @@ import type {
 } from '../../src/protocol/plugin.ts';
 import { GraphFailure } from './failures.ts';
 import { Graph } from './graph.ts';
-import { Held } from './held.ts';
+import { Backlog } from './backlog.ts';
 import { Outcomes, put } from './outcomes.ts';
 import { Sending } from './sending.ts';
 import { Webhook } from './webhook.ts';
@@ -44,8 +44,8 @@ export function channel(host: PluginChannelHost): PluginChannel {
   const remember = (id: string, text: string): void => put(texts, id, text.slice(0, MAX_QUOTE));
   const outcomes = new Outcomes(host.store);
   const template = settings.WHATSAPP_TEMPLATE;
-  const held = new Held({ graph, phoneId, store: host.store, template, now: Date.now });
-  const shared = { graph, phoneId, host, outcomes, held, remember };
+  const backlog = new Backlog({ graph, phoneId, store: host.store, template, now: Date.now });
+  const shared = { graph, phoneId, host, outcomes, backlog, remember };
   const sending = new Sending({ ...shared, listLabel: settings.listLabel });
   const webhook = new Webhook({
     ...shared,
@@ -97,8 +97,8 @@ async function download(
   { url: id }: PluginMedia,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const lost = new GraphFailure('rejected', 'WhatsApp no longer has this file. Please send it again.');
-  if (!MEDIA_ID.test(id)) throw lost;
+  const lostFile = new GraphFailure('rejected', 'WhatsApp no longer has this file. Please send it again.');
+  if (!MEDIA_ID.test(id)) throw lostFile;
   try {
     // Each address is good for five minutes.
     const path = `${id}?phone_number_id=${phoneId}`;
@@ -106,7 +106,7 @@ async function download(
     return await graph.download(url, signal);
   } catch (error) {
     const isGone = error instanceof GraphFailure && (error.graphCode === 100 || error.graphCode === 404);
-    throw isGone ? lost : error;
+    throw isGone ? lostFile : error;
   }
 }
 

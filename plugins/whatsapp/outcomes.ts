@@ -25,8 +25,8 @@ export class Outcomes {
     put(this.#bodies, key, body);
     const id = this.#ids.get(key);
     if (id !== undefined) return id;
-    const [stored, storedId] = (await this.#store.get(placeOf(key)))?.split(' ') ?? [];
-    if (stored === key) return storedId ?? 'unknown';
+    const [storedKey, storedId] = (await this.#store.get(placeOf(key)))?.split(' ') ?? [];
+    if (storedKey === key) return storedId ?? 'unknown';
     await this.#store.set(placeOf(key), key);
     return undefined;
   }

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { PluginFile, PluginPart, PluginPlace, PluginSent } from '../../src/protocol/plugin.ts';
 import { GraphFailure, WINDOW_CLOSED, WINDOW_HINT } from './failures.ts';
 import { addressed, type Graph } from './graph.ts';
-import type { Held } from './held.ts';
+import type { Backlog } from './backlog.ts';
 import type { Outcomes } from './outcomes.ts';
 
 /** WhatsApp's limits, in UTF-16 units. */
@@ -46,7 +46,7 @@ interface SendingParts {
   graph: Graph;
   phoneId: string;
   outcomes: Outcomes;
-  held: Held;
+  backlog: Backlog;
   /** Opens a list of buttons. */
   listLabel: string;
   /** Remembers the text of a message, for replies to it. */
@@ -121,16 +121,16 @@ export class Sending {
   async #post(place: PluginPlace, body: Body, nonce: string, replyTo?: string): Promise<PluginSent> {
     const { outcomes } = this.#parts;
     const key = createHash('sha256').update(`${place.chatId}\n${nonce}`).digest('hex');
-    const before = await outcomes.begin(key, body);
-    const id = before === 'unknown' ? await this.#report(key) : before;
+    const earlierId = await outcomes.begin(key, body);
+    const id = earlierId === 'unknown' ? await this.#report(key) : earlierId;
     if (id !== undefined) {
       await outcomes.end(key, id);
       return { id };
     }
     try {
-      const sent = await this.#call(place, body, key, replyTo);
-      await outcomes.end(key, sent.id);
-      return sent;
+      const message = await this.#call(place, body, key, replyTo);
+      await outcomes.end(key, message.id);
+      return message;
     } catch (error) {
       const isLost = error instanceof GraphFailure && error.code === 'outcome_unknown';
       const reported = isLost ? await this.#report(key) : undefined;
@@ -150,7 +150,7 @@ export class Sending {
   }
 
   async #call(place: PluginPlace, body: Body, key: string, replyTo?: string): Promise<PluginSent> {
-    const { graph, phoneId, held } = this.#parts;
+    const { graph, phoneId, backlog } = this.#parts;
     const { chatId } = place;
     const message = {
       ...addressed(chatId),
@@ -167,7 +167,7 @@ export class Sending {
       return { id: data.messages[0]?.id ?? '' };
     } catch (error) {
       if (!(error instanceof GraphFailure) || error.graphCode !== WINDOW_CLOSED) throw error;
-      const template = await held.hold(chatId, body);
+      const template = await backlog.hold(chatId, body);
       if (template === undefined) throw new GraphFailure('rejected', WINDOW_HINT);
       return { id: template, metadata: { held: 'yes' } };
     }
@@ -259,8 +259,8 @@ function splitEnd(text: string): [head: string, body: string] {
   const at = [whole.indexOf('\n\n', from), whole.indexOf('\n', from), whole.indexOf(' ', from)].find(
     (index) => index !== -1 && index < whole.length - 1,
   );
-  const cut = at ?? from + (/[\uDC00-\uDFFF]/.test(whole.charAt(from)) ? 1 : 0);
-  const [head, body] = [whole.slice(0, cut).trimEnd(), whole.slice(cut).replace(/^\n+/, '')];
+  const border = at ?? from + (/[\uDC00-\uDFFF]/.test(whole.charAt(from)) ? 1 : 0);
+  const [head, body] = [whole.slice(0, border).trimEnd(), whole.slice(border).replace(/^\n+/, '')];
   const isInCode = (head.match(FENCE)?.length ?? 0) % 2 === 1;
   return isInCode ? [`${head}\n\`\`\``, `\`\`\`\n${body}`] : [head, body];
 }

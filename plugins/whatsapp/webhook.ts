@@ -9,7 +9,7 @@ import type {
 } from '../../src/protocol/plugin.ts';
 import { GraphFailure, maskedId, WINDOW_CLOSED, WINDOW_HINT } from './failures.ts';
 import type { Graph } from './graph.ts';
-import type { Held } from './held.ts';
+import type { Backlog } from './backlog.ts';
 import { type Outcome, readPost, reasonOf } from './inbound.ts';
 import { type Outcomes, put } from './outcomes.ts';
 
@@ -28,7 +28,7 @@ interface WebhookParts {
   readReceipts: boolean;
   host: PluginChannelHost;
   outcomes: Outcomes;
-  held: Held;
+  backlog: Backlog;
   textOf: (id: string) => string | undefined;
   remember: (id: string, text: string) => void;
 }
@@ -95,14 +95,14 @@ export class Webhook {
   }
 
   async #receive(message: PluginMessage): Promise<void> {
-    const { host, held, remember, readReceipts } = this.#parts;
+    const { host, backlog, remember, readReceipts } = this.#parts;
     const receipt = await host.receive(await this.#withSizes(message));
     if (receipt.kind === 'refused') return;
     const { id, chatId, content } = message;
     put(this.#newest, chatId, id);
     if (content !== '') remember(id, content);
     if (receipt.kind === 'duplicate') return;
-    await this.#quietly('whatsapp_held_not_sent', held.release(chatId));
+    await this.#quietly('whatsapp_held_not_sent', backlog.release(chatId));
     if (readReceipts) await this.#quietly('whatsapp_not_marked_read', this.#markRead(id));
   }
 
@@ -141,11 +141,11 @@ export class Webhook {
   }
 
   async #hold(chatId: string, nonce: string): Promise<boolean> {
-    const { outcomes, held } = this.#parts;
+    const { outcomes, backlog } = this.#parts;
     const { data: body } = Body.safeParse(outcomes.bodyOf(nonce));
     if (body === undefined) return false;
     outcomes.arrived(nonce);
-    const template = await this.#quietly('whatsapp_template_failed', held.hold(chatId, body));
+    const template = await this.#quietly('whatsapp_template_failed', backlog.hold(chatId, body));
     return template !== undefined;
   }
 
@@ -162,7 +162,7 @@ export class Webhook {
 }
 
 /** Compares in a time that tells nothing. */
-function isSame(text: string, expected: string): boolean {
-  const [a, b] = [text, expected].map((one) => createHmac('sha256', 'length').update(one).digest());
+function isSame(text: string, genuine: string): boolean {
+  const [a, b] = [text, genuine].map((one) => createHmac('sha256', 'length').update(one).digest());
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);
 }

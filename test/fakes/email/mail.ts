@@ -149,7 +149,10 @@ export class FakeMail {
           const [later] = this.failures;
           if (later?.kind !== 'drop' && later?.kind !== 'late') return done();
           this.failures.shift();
-          if (later.kind === 'late') return void later.until.then(() => done());
+          if (later.kind === 'late') {
+            await later.until;
+            return done();
+          }
           for (const connection of this.#smtp.connections) connection.close();
           return undefined;
         })();

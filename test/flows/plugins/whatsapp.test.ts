@@ -100,7 +100,7 @@ describeGateway('WhatsApp', { env, furnish, tools: riskyTools(ran) }, (fixture) 
       return message;
     }, WAIT);
     expect(ran).toEqual([]);
-    const approve = choicesOf(question.out).find(({ title }) => /^Approve/.test(title));
+    const approve = choicesOf(question.out).find(({ title }) => title.startsWith('Approve'));
     whatsapp.presses(olga, question, approve?.title ?? '');
     await vi.waitFor(() => expect(whatsapp.screen(olga)).toContain('echo: clean up'), WAIT);
     expect(ran).toEqual(['wipe clean up']);

@@ -16,7 +16,7 @@ let whatsapp: PluginChannel;
 beforeEach(async () => {
   fake = await FakeWhatsApp.open();
   host = new FakeHost(manifest, fake.settings);
-  whatsapp = await channel(host);
+  whatsapp = channel(host);
 });
 afterEach(() => fake.close());
 

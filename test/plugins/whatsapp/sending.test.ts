@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import manifest from '../../../plugins/whatsapp/parley.plugin.json' with { type: 'json' };
 import { RefusalCounts, toFailure } from '../../../plugins/whatsapp/failures.ts';
-import { MAX_HELD } from '../../../plugins/whatsapp/held.ts';
+import { MAX_HELD } from '../../../plugins/whatsapp/backlog.ts';
 import { channel } from '../../../plugins/whatsapp/main.ts';
 import { bodiesOf } from '../../../plugins/whatsapp/sending.ts';
 import type { PluginChannel, PluginPart } from '../../../src/protocol/plugin.ts';
@@ -22,7 +22,7 @@ let whatsapp: PluginChannel;
 beforeEach(async () => {
   fake = await FakeWhatsApp.open();
   host = new FakeHost(manifest, { ...fake.settings, WHATSAPP_TEMPLATE: 'answer_ready:de' });
-  whatsapp = await channel(host);
+  whatsapp = channel(host);
 });
 afterEach(() => fake.close());
 
@@ -132,36 +132,41 @@ describe('refusals', () => {
 });
 
 describe('24 hours after the last word of a person', () => {
-  it.each(['sync', 'later'] as const)(
-    'a template asks them to write, and the answer follows then (%s)',
-    async (kind) => {
-      fake.templates.add('answer_ready');
-      fake.webhook = 'http://127.0.0.1:1/';
-      fake.reports = false;
-      fake.closedWindows.set(ADA, kind);
-      if (kind === 'sync') {
-        const sent = await whatsapp.send(part('good morning'));
-        expect(sent).toMatchObject({ metadata: { held: 'yes' } });
-        await whatsapp.send(part('and the news'));
-      } else {
-        await whatsapp.send(part('good morning'));
-        await whatsapp.send(part('and the news'));
-        expect(fake.screen(ADA)).toEqual([]);
-        for (const nonce of fake.nonces) await fails(nonce);
-      }
-      expect(fake.screen(ADA)).toEqual(['[template answer_ready]']);
-      expect(fake.messages[0]?.out).toMatchObject({ template: { language: { code: 'de' } } });
-      fake.closedWindows.clear();
-      await says('yes?');
-      expect(fake.screen(ADA)).toEqual(['[template answer_ready]', 'good morning', 'and the news']);
-      await says('again');
-      expect(fake.screen(ADA)).toHaveLength(3);
-    },
-  );
+  beforeEach(() => {
+    fake.templates.add('answer_ready');
+    fake.webhook = 'http://127.0.0.1:1/';
+    fake.reports = false;
+  });
+
+  it('a template asks them to write, once, and what waits follows as soon as they do', async () => {
+    fake.closedWindows.set(ADA, 'sync');
+    expect(await whatsapp.send(part('good morning'))).toMatchObject({ metadata: { held: 'yes' } });
+    await whatsapp.send(part('and the news'));
+    await expectHeld();
+  });
+
+  it('the same holds where WhatsApp accepts a message first, and reports that it failed', async () => {
+    fake.closedWindows.set(ADA, 'later');
+    await whatsapp.send(part('good morning'));
+    await whatsapp.send(part('and the news'));
+    expect(fake.screen(ADA)).toEqual([]);
+    for (const nonce of fake.nonces) await fails(nonce);
+    await expectHeld();
+  });
+
+  async function expectHeld(): Promise<void> {
+    expect(fake.screen(ADA)).toEqual(['[template answer_ready]']);
+    expect(fake.messages[0]?.out).toMatchObject({ template: { language: { code: 'de' } } });
+    fake.closedWindows.clear();
+    await says('yes?');
+    expect(fake.screen(ADA)).toEqual(['[template answer_ready]', 'good morning', 'and the news']);
+    await says('again');
+    expect(fake.screen(ADA)).toHaveLength(3);
+  }
 
   it('without a template, the reason says which setting brings one', async () => {
     const { WHATSAPP_TEMPLATE: _, ...settings } = host.settings;
-    whatsapp = await channel(new FakeHost(manifest, settings));
+    whatsapp = channel(new FakeHost(manifest, settings));
     fake.closedWindows.set(ADA, 'sync');
     expect(await failure(whatsapp.send(part('hello?')))).toMatchObject({
       code: 'rejected',
@@ -170,7 +175,6 @@ describe('24 hours after the last word of a person', () => {
   });
 
   it(`no more than ${MAX_HELD} characters are held for one person`, async () => {
-    fake.templates.add('answer_ready');
     fake.closedWindows.set(ADA, 'sync');
     await whatsapp.send(part('x'.repeat(MAX_HELD - 100)));
     expect(await failure(whatsapp.send(part('y'.repeat(100))))).toMatchObject({ code: 'rejected' });
@@ -245,7 +249,7 @@ describe('a repeated attempt', () => {
   it('sends nothing when the one before was confirmed, or WhatsApp has reported it', async () => {
     const first = await whatsapp.send(part('once'));
     expect(await whatsapp.send(part('once'))).toEqual(first);
-    const next = await channel(new FakeHost(manifest, fake.settings, host.stored));
+    const next = channel(new FakeHost(manifest, fake.settings, host.stored));
     expect(await next.send(part('once'))).toEqual(first);
     expect(fake.screen(ADA)).toEqual(['once']);
   });
@@ -276,6 +280,6 @@ it('tells `parley doctor` whose number it is, that a token is refused, and what 
   fake.failures.push({ kind: 'refuse', match: /fields=|\/\d+ $/, status: 401, code: 190 });
   expect(await whatsapp.check?.(signal)).toMatchObject([{ level: 'error' }]);
   const { WHATSAPP_TEMPLATE: _, ...settings } = host.settings;
-  const bare = await channel(new FakeHost(manifest, settings));
+  const bare = channel(new FakeHost(manifest, settings));
   expect(await bare.check?.(signal)).toMatchObject([{ level: 'ok' }, { level: 'warning' }]);
 });

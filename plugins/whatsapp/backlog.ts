@@ -20,7 +20,7 @@ const Stored = z.object({
 });
 const Answer = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) });
 
-interface HeldParts {
+interface BacklogParts {
   graph: Graph;
   phoneId: string;
   store: PluginChannelHost['store'];
@@ -29,10 +29,10 @@ interface HeldParts {
   now: () => number;
 }
 
-export class Held {
-  readonly #parts: HeldParts;
+export class Backlog {
+  readonly #parts: BacklogParts;
 
-  constructor(parts: HeldParts) {
+  constructor(parts: BacklogParts) {
     this.#parts = parts;
   }
 
@@ -40,29 +40,29 @@ export class Held {
   async hold(chatId: string, body: Record<string, unknown> & { type: string }): Promise<string | undefined> {
     const { template, store, now } = this.#parts;
     if (template === undefined) return undefined;
-    const before = await this.#of(chatId);
-    const bodies = [...(before?.bodies ?? []), body];
+    const existing = await this.#of(chatId);
+    const bodies = [...(existing?.bodies ?? []), body];
     if (JSON.stringify(bodies).length > MAX_HELD)
       throw new GraphFailure(
         'rejected',
         'More is waiting for this person than can be held until they write.',
       );
-    const isAsked = before !== undefined && now() - before.at < TEMPLATE_MS;
-    const asked = isAsked ? before : { at: now(), template: await this.#sendTemplate(chatId, template) };
-    await store.set(keyOf(chatId), JSON.stringify({ at: asked.at, template: asked.template, bodies }));
-    return asked.template;
+    const isAsked = existing !== undefined && now() - existing.at < TEMPLATE_MS;
+    const request = isAsked ? existing : { at: now(), template: await this.#sendTemplate(chatId, template) };
+    await store.set(keyOf(chatId), JSON.stringify({ at: request.at, template: request.template, bodies }));
+    return request.template;
   }
 
   /** Sends what is held for a person who has just written. */
   async release(chatId: string): Promise<void> {
     const { graph, phoneId, store } = this.#parts;
-    const stored = await this.#of(chatId);
-    if (stored === undefined) return;
-    for (const [at, body] of stored.bodies.entries()) {
+    const record = await this.#of(chatId);
+    if (record === undefined) return;
+    for (const [at, body] of record.bodies.entries()) {
       const message = { ...addressed(chatId), ...body };
       await graph.call({ method: 'POST', path: `${phoneId}/messages`, body: message, chatId });
-      const rest = stored.bodies.slice(at + 1);
-      const next = rest.length === 0 ? undefined : JSON.stringify({ ...stored, bodies: rest });
+      const rest = record.bodies.slice(at + 1);
+      const next = rest.length === 0 ? undefined : JSON.stringify({ ...record, bodies: rest });
       await store.set(keyOf(chatId), next);
     }
   }
