@@ -111,25 +111,27 @@ export function loadConfig(environment: Environment, manifests?: readonly Channe
   return config;
 }
 
-/** As `loadConfig`, without throwing; `text` replaces the file's content, `permissions: false` ignores who may read it. */
+/** How a configuration is checked. */
+interface CheckOptions {
+  /** Instead of those of the list and of installed plug-ins. */
+  manifests?: readonly ChannelManifest[];
+  /** Replaces the file's content. */
+  text?: string;
+  /** False ignores who may read the file. */
+  permissions?: boolean;
+}
+
+/** As `loadConfig`, without throwing. */
 export function checkConfig(
   environment: Environment,
-  {
-    manifests: listed,
-    text,
-    permissions: withPermissions = true,
-  }: { manifests?: readonly ChannelManifest[]; text?: string; permissions?: boolean } = {},
+  { manifests: listed, text, permissions: withPermissions = true }: CheckOptions = {},
 ): ConfigCheck {
-  const lists = listsOf(environment);
-  const { installed } = lists;
+  const { installed, problems: ofPlugins, ...lists } = listsOf(environment);
   const manifests = listed ?? lists.manifests;
-  const kinds = kindsWith(installed);
   const problems = manifestErrors(manifests, Object.keys(gatewayEnvironment.shape)).map(elsewhere);
   const set = withoutEmpty(environment);
   const env = environmentSchemaFor(manifests).safeParse(set);
-  if (!env.success)
-    for (const { path: at, what: problem } of schemaProblems(env.error))
-      problems.push(problemOf('', problemOfField(at, problem)));
+  problems.push(...problemsOfVariables(env.error));
   const { url, errors: ofUrl } = databaseUrlOf(env.data);
   const file = configFile(environment);
   const home = path.dirname(file);
@@ -140,7 +142,7 @@ export function checkConfig(
   const inFile = (sentence: string): void =>
     void problems.push(problemOf(file + json.placeOf(fieldOf(sentence)), sentenceRef(sentence)));
   const schema = fileSchemaFor(manifests, installed);
-  const content = inPresentShape(json.value, kinds, inFile);
+  const content = inPresentShape(json.value, kindsWith(installed), inFile);
   const parsed = schema.safeParse(content);
   const issues = parsed.success ? [] : schemaProblems(parsed.error, schema);
   for (const { path: at, what: problem } of issues)
@@ -165,7 +167,7 @@ export function checkConfig(
     manifests,
     environment: set,
     warnings: [
-      ...lists.problems,
+      ...ofPlugins,
       ...permissions.warnings,
       ...linkWarnings(env.data),
       ...variableWarnings(set, manifests, resolved.channels, parsed.data),
@@ -177,6 +179,13 @@ export function checkConfig(
     },
   });
   return { config, problems, values };
+}
+
+function problemsOfVariables(error: z.ZodError | undefined): ConfigProblem[] {
+  if (error === undefined) return [];
+  return schemaProblems(error).map(({ path: at, what: problem }) =>
+    problemOf('', problemOfField(at, problem)),
+  );
 }
 
 /** What the fields mean together and with the variables; `broken` are fields that are left out of `values`. */

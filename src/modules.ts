@@ -28,7 +28,7 @@ import type { GatewayApi } from './protocol/gateway-api.ts';
 import type { Log } from './protocol/log.ts';
 import { proxyTokenOf } from './protocol/operator/sign-in.ts';
 import { partOf, type WatchFolders } from './protocol/settings.ts';
-import * as providers from './providers/index.ts';
+import type * as providers from './providers/index.ts';
 import { createScheduling } from './schedule/index.ts';
 import * as security from './security/index.ts';
 import * as settingFiles from './settings/index.ts';

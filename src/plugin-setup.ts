@@ -16,8 +16,7 @@ import {
 } from './plugins/index.ts';
 import { toGatewayError } from './protocol/errors.ts';
 import type { ChannelManifest } from './protocol/channel.ts';
-import type { ProviderKind } from './providers/kind.ts';
-import { settingsFor } from './providers/kind.ts';
+import { type ProviderKind, settingsFor } from './providers/kind.ts';
 import { providerKinds } from './providers/index.ts';
 import * as security from './security/index.ts';
 import * as skills from './skills/index.ts';
@@ -29,8 +28,8 @@ export function listsOf(environment: Environment): {
   problems: readonly string[];
 } {
   const { plugins, problems } = readSafely(path.resolve(homeOf(environment)));
-  const added = plugins.flatMap(({ manifest }) => channelManifestOf(manifest) ?? []);
-  return { installed: plugins, manifests: added.length === 0 ? channels : [...channels, ...added], problems };
+  const more = plugins.flatMap(({ manifest }) => channelManifestOf(manifest) ?? []);
+  return { installed: plugins, manifests: more.length === 0 ? channels : [...channels, ...more], problems };
 }
 
 function readSafely(home: string): ReturnType<typeof readInstalled> {
@@ -46,10 +45,10 @@ export function kindsWith(
   plugins: readonly Pick<InstalledPlugin, 'manifest'>[],
   hosts?: PluginHosts,
 ): readonly ProviderKind[] {
-  const added = plugins.flatMap(({ manifest: { name, provider } }) =>
+  const kinds = plugins.flatMap(({ manifest: { name, provider } }) =>
     provider === undefined ? [] : [kindOf(name, hosts)],
   );
-  return added.length === 0 ? providerKinds : [...providerKinds, ...added];
+  return kinds.length === 0 ? providerKinds : [...providerKinds, ...kinds];
 }
 
 function kindOf(name: string, hosts: PluginHosts | undefined): ProviderKind {

@@ -129,11 +129,11 @@ const WITHOUT_STORE: Record<string, (args: string[]) => Promise<void> | void> = 
     print(await verifyFile(file));
   },
   async plugin(args) {
-    const { pluginCommand } = await import('./plugin.ts');
+    const { pluginCommand } = await import('./packages/plugin.ts');
     print(await pluginCommand(args, process.env));
   },
   async skill(args) {
-    const { skillCommand } = await import('./skill.ts');
+    const { skillCommand } = await import('./packages/skill.ts');
     print(await skillCommand(args, process.env));
   },
   async service(args) {

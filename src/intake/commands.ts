@@ -1,5 +1,5 @@
 /** The commands of every gateway: they bypass the queue and need no model. Other modules add more. */
-import type { PluginStatus } from '../protocol/operator/nodes.ts';
+import type { PluginStatus } from '../protocol/operator/plugins.ts';
 import type { IntakeContext } from './context.ts';
 import { type ErrorReader, readerOf } from '../protocol/errors.ts';
 import {

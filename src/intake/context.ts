@@ -1,5 +1,5 @@
 /** What the intake works with, as the composition root hands it over. */
-import type { PluginStatus } from '../protocol/operator/nodes.ts';
+import type { PluginStatus } from '../protocol/operator/plugins.ts';
 import type { AccessPolicy } from '../protocol/access.ts';
 import type { Profile } from '../protocol/agent/profile.ts';
 import type { SubagentStore } from '../protocol/agent/subagents.ts';

@@ -6,7 +6,7 @@ import type { SessionStore } from '../protocol/store/ledger.ts';
 import type { Log } from '../protocol/log.ts';
 import { type ModelOmissions, omissionSentence } from '../protocol/agent/omissions.ts';
 import type { ModelReport, ReplacedModel } from '../protocol/agent/provider.ts';
-import type { PluginStatus } from '../protocol/operator/nodes.ts';
+import type { PluginStatus } from '../protocol/operator/plugins.ts';
 import type { McpServerStatus } from '../protocol/agent/tool.ts';
 import type { SettingsReport } from '../protocol/settings.ts';
 import { pause } from '../lib/async/sleep.ts';

@@ -1,5 +1,10 @@
 /** What a plug-in's failures mean for its channel: errors of the contract, and everything else as the outage that it is. */
-import { ChannelError, type ChannelErrorCode, GatewayError, toGatewayError } from '../protocol/errors.ts';
+import {
+  ChannelError,
+  type ChannelErrorCode,
+  type GatewayError,
+  toGatewayError,
+} from '../protocol/errors.ts';
 import { PluginError } from './plugin-frames.ts';
 
 const CODES: readonly ChannelErrorCode[] = [
@@ -28,26 +33,26 @@ const RETRYABLE: readonly ChannelErrorCode[] = [
  * The error of a channel; `sends`: the call may have put something on screen before its plug-in ended or fell silent.
  * Errors of the gateway's store keep their kind.
  */
-export function toChannelError(thrown: unknown, sends: boolean): GatewayError {
-  if (thrown instanceof PluginError) return stated(thrown);
-  const error = toGatewayError(thrown);
+export function toChannelError(cause: unknown, sends: boolean): GatewayError {
+  if (cause instanceof PluginError) return stated(cause);
+  const error = toGatewayError(cause);
   if (['plugin_ended', 'plugin_slow'].includes(error.code) && sends)
-    return new ChannelError('outcome_unknown', error.message, { retryable: true, cause: thrown });
+    return new ChannelError('outcome_unknown', error.message, { retryable: true, cause });
   const { retryAfterMs } = error;
   return new ChannelError('unavailable', error.message, {
     retryable: true,
-    cause: thrown,
+    cause,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }
 
 /** What the plug-in says itself. */
-function stated(thrown: PluginError): ChannelError {
-  const code = CODES.find((one) => one === thrown.code) ?? 'unavailable';
-  const { retryAfterMs, movedTo } = thrown;
-  return new ChannelError(code, thrown.message, {
+function stated(cause: PluginError): ChannelError {
+  const code = CODES.find((one) => one === cause.code) ?? 'unavailable';
+  const { retryAfterMs, movedTo } = cause;
+  return new ChannelError(code, cause.message, {
     retryable: RETRYABLE.includes(code),
-    cause: thrown,
+    cause,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(movedTo !== undefined && { movedTo }),
   });

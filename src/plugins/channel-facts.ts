@@ -23,8 +23,8 @@ export function schemasOfSettings(
   { settings = [] }: PluginManifest,
   kind: 'variables' | 'fields',
 ): Record<string, z.ZodType> {
-  const own = settings.filter(({ name }) => isVariable(name) === (kind === 'variables'));
-  return Object.fromEntries(own.map((setting) => [setting.name, schemaOfSetting(setting)]));
+  const settingsOfKind = settings.filter(({ name }) => isVariable(name) === (kind === 'variables'));
+  return Object.fromEntries(settingsOfKind.map((setting) => [setting.name, schemaOfSetting(setting)]));
 }
 
 /** The manifest of its channel; undefined for a plug-in without one. */
@@ -56,13 +56,17 @@ export function channelManifestOf(plugin: PluginManifest): ChannelManifest | und
     },
     secretShapes: secretShapes.map((shape) => ({ pattern: new RegExp(shape), replacement: '[secret]' })),
     isOn: (env) => env[needs] !== undefined,
-    secrets: (env) =>
-      secrets.map((variable) => (env[variable] === undefined ? undefined : String(env[variable]))),
+    secrets: (env) => secrets.map((variable) => textOf(env[variable])),
     async create(_configured, deps) {
       if (deps.openPlugin === undefined) throw new TypeError('only a gateway opens the channel of a plug-in');
       return await deps.openPlugin(name, deps);
     },
   });
+}
+
+/** A value as it may occur in a log line. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 /** What the channel can do. */

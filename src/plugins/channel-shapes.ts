@@ -1,7 +1,6 @@
 /** What a plug-in's channel hands over, as it must be: nothing else of it reaches the gateway. */
 import { z } from 'zod';
-import { isId } from '../protocol/access.ts';
-import type { ChannelIds } from '../protocol/access.ts';
+import { type ChannelIds, isId } from '../protocol/access.ts';
 import type { EarlierMessage } from '../protocol/channel.ts';
 import { GatewayError } from '../protocol/errors.ts';
 import { mediaShape } from '../protocol/media.ts';
@@ -116,6 +115,6 @@ function bad(reason: string): GatewayError {
 }
 
 /** The newest messages of a thread. */
-export function readEarlier(earlier: z.output<typeof earlierShape>, limit: number): EarlierMessage[] {
-  return earlier.slice(-limit).map((one) => ({ ...one, media: [] }));
+export function readEarlier(messages: z.output<typeof earlierShape>, limit: number): EarlierMessage[] {
+  return messages.slice(-limit).map((one) => ({ ...one, media: [] }));
 }

@@ -141,7 +141,7 @@ function checkMethods(
     required.push('channel.start', 'channel.stop', 'channel.send');
     required.push(channel.webhook === true ? 'channel.webhook' : 'channel.identify');
     for (const [capability, method] of PROMISED)
-      if (Boolean(channel.capabilities[capability])) required.push(`channel.${method}`);
+      if (channel.capabilities[capability]) required.push(`channel.${method}`);
     if ((channel.capabilities.reactions?.length ?? 0) > 0) required.push('channel.react');
   }
   if (tools !== undefined) required.push(...tools.map(({ name }) => `tool.${name}`));

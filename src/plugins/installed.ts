@@ -163,8 +163,8 @@ export class Plugins {
       throw badPlugin(place, `its ${MANIFEST_FILE} is larger than ${MAX_MANIFEST_BYTES / 1024} KiB`);
     const manifest = readManifest(file.bytes.toString('utf8'));
     const files = new Set(contents.map((one) => one.file));
-    const { main, panel, skills = [] } = manifest;
-    for (const name of [main, panel, ...skills.map((skill) => path.posix.join(skill, 'SKILL.md'))])
+    const { main, skills = [] } = manifest;
+    for (const name of [main, ...skills.map((skill) => path.posix.join(skill, 'SKILL.md'))])
       if (name !== undefined && !files.has(path.posix.normalize(name)))
         throw badPlugin(place, `its ${MANIFEST_FILE} names ${name}, which does not exist`);
     return { manifest, contents, hash: this.#tools.hashOf(contents) };

@@ -186,7 +186,6 @@ const shape = z
     tools: z.array(tool).min(1).max(64).optional(),
     provider: z.strictObject({ description: line(300).optional() }).optional(),
     skills: z.array(inside).min(1).max(20).optional(),
-    panel: inside.regex(/\.html$/, 'must be an HTML file').optional(),
   })
   .superRefine((manifest, issues) => {
     for (const message of problemsOf(manifest)) issues.addIssue({ code: 'custom', message });
@@ -194,26 +193,16 @@ const shape = z
 
 /** What no single field shows. */
 function problemsOf(manifest: PluginManifest): string[] {
-  const {
-    main,
-    channel: facts,
-    tools = [],
-    provider,
-    skills,
-    panel,
-    settings = [],
-    rights: asked,
-  } = manifest;
+  const { main, channel: facts, tools = [], provider, skills, settings = [], rights: needs } = manifest;
   const problems: string[] = [];
-  const runs = facts !== undefined || tools.length > 0 || provider !== undefined || panel !== undefined;
-  if (!runs && skills === undefined)
-    problems.push('must have a channel, tools, a provider, skills or a panel');
+  const runs = facts !== undefined || tools.length > 0 || provider !== undefined;
+  if (!runs && skills === undefined) problems.push('must have a channel, tools, a provider or skills');
   if (runs && main === undefined) problems.push('main: must name the module');
   const names = settings.map(({ name }) => name);
   const missing = (name: string): boolean => !names.includes(name);
   if (facts !== undefined && (missing(facts.needs) || !VARIABLE.test(facts.needs)))
     problems.push('channel.needs: must be a variable of settings');
-  for (const rule of [...(asked?.network ?? []), ...(asked?.listen ?? [])])
+  for (const rule of [...(needs?.network ?? []), ...(needs?.listen ?? [])])
     for (const [, name = ''] of String(rule).matchAll(SETTING_IN_BRACES))
       if (missing(name)) problems.push(`rights: {${name}} is no setting`);
   for (const list of [names, tools.map(({ name }) => name)])

@@ -22,20 +22,20 @@ export interface PluginLog {
 
 /** Makes it; `log` is the gateway's, whose lines are redacted. */
 export function createPluginLog(log: Log, monotonicNow: () => number): PluginLog {
-  let left = LINES_AT_ONCE;
+  let room = LINES_AT_ONCE;
   let at = monotonicNow();
-  let dropped = 0;
+  let losses = 0;
   const hasRoom = (): boolean => {
     const now = monotonicNow();
-    left = Math.min(LINES_AT_ONCE, left + ((now - at) / 1_000) * LINES_PER_SECOND);
+    room = Math.min(LINES_AT_ONCE, room + ((now - at) / 1_000) * LINES_PER_SECOND);
     at = now;
-    if (left < 1) {
-      dropped += 1;
+    if (room < 1) {
+      losses += 1;
       return false;
     }
-    left -= 1;
-    if (dropped > 0) log.warn({ dropped }, 'plugin_log_dropped');
-    dropped = 0;
+    room -= 1;
+    if (losses > 0) log.warn({ dropped: losses }, 'plugin_log_dropped');
+    losses = 0;
     return true;
   };
   return {

@@ -8,7 +8,7 @@ import { backoffMs } from '../lib/async/backoff.ts';
 import { escapeControls, oneLine } from '../lib/text.ts';
 import { errorCode, GatewayError, toGatewayError } from '../protocol/errors.ts';
 import type { Log } from '../protocol/log.ts';
-import type { PluginStatus } from '../protocol/operator/nodes.ts';
+import type { PluginStatus } from '../protocol/operator/plugins.ts';
 import { createPluginLog, type PluginLog } from './plugin-log.ts';
 import { parseFrame, PluginError, type WireFailure } from './plugin-frames.ts';
 import { type Frame, MAX_FRAME_BYTES, readLines } from './process/frames.ts';
@@ -18,7 +18,7 @@ import { type OpenProxy, type PluginPlace, type RunningPlugin, spawnPlugin } fro
 export const MAX_CALLS = 128;
 /** Calls of it that the gateway works on; while there are more, nothing is read from it. */
 export const MAX_ASKED = 32;
-/** Answers that the plug-in does not read, in bytes, before it is ended. */
+/** Answers that the plug-in does not read, in bytes, before it is exit. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /** Waits, in milliseconds. */
@@ -84,7 +84,7 @@ export class PluginProcess {
   #ends = 0;
   #startedAt = 0;
   #nextStartAt = 0;
-  /** Its newest printed line, which often says why it ended. */
+  /** Its newest printed line, which often says problem it exit. */
   #lastLine = '';
   #methods: readonly string[] = [];
   /** True while something waits for messages of it: it is then started again by itself. */
@@ -155,8 +155,8 @@ export class PluginProcess {
     this.#running = running;
     this.#follow(running);
     try {
-      const opened = await this.#send('open', [running.opening], { limitMs: this.#timing.openMs });
-      this.#methods = z.array(z.string()).catch([]).parse(opened);
+      const names = await this.#send('open', [running.opening], { limitMs: this.#timing.openMs });
+      this.#methods = z.array(z.string()).catch([]).parse(names);
     } catch (error) {
       const reason = toGatewayError(error).message;
       if (this.#running === running) this.#fail(`it could not be loaded: ${reason}`);
@@ -187,10 +187,10 @@ export class PluginProcess {
     channel.on('error', () => undefined);
     child.once('error', (error) => this.#over(running, errorCode(error) || error.message));
     child.once('close', (code, signal) => {
-      const how = signal === null ? `with status ${code}` : `by ${signal}`;
+      const ending = signal === null ? `with status ${code}` : `by ${signal}`;
       this.#over(
         running,
-        `it ended ${how}${this.#lastLine === '' ? '' : `: ${oneLine(this.#lastLine).slice(0, 200)}`}`,
+        `it exit ${ending}${this.#lastLine === '' ? '' : `: ${oneLine(this.#lastLine).slice(0, 200)}`}`,
       );
     });
   }
@@ -241,9 +241,9 @@ export class PluginProcess {
 
   #down(retryAfterMs?: number, code = 'plugin_down'): GatewayError {
     const { label } = this.#parts.manifest;
-    const why = this.#detail === undefined ? 'is not running' : `is not running: ${this.#detail}`;
+    const problem = this.#detail === undefined ? 'is not running' : `is not running: ${this.#detail}`;
     const details = retryAfterMs === undefined ? {} : { retryAfterMs: Math.ceil(retryAfterMs) };
-    return new GatewayError(code, `The plug-in ${label} ${why}`, { retryable: true, ...details });
+    return new GatewayError(code, `The plug-in ${label} ${problem}`, { retryable: true, ...details });
   }
 
   async #send(method: string, args: readonly unknown[], options: CallOptions): Promise<unknown> {
@@ -258,7 +258,7 @@ export class PluginProcess {
     this.#lastId += 1;
     const id = this.#lastId;
     const late = AbortSignal.timeout(limitMs);
-    const answered = new AbortController();
+    const settled = new AbortController();
     try {
       return await new Promise((resolve, reject) => {
         this.#pending.set(id, { ...options, resolve, reject });
@@ -266,7 +266,7 @@ export class PluginProcess {
           this.#write({ type: 'cancel', id });
           reject(error);
         };
-        const until = { once: true, signal: answered.signal };
+        const until = { once: true, signal: settled.signal };
         late.addEventListener(
           'abort',
           () => {
@@ -283,12 +283,12 @@ export class PluginProcess {
         this.#write({ type: 'call', id, method, args: [...args] });
       });
     } finally {
-      answered.abort();
+      settled.abort();
       this.#pending.delete(id);
     }
   }
 
-  /** A call took too long: a process that shows no sign of life is ended. */
+  /** A call took too long: a process that shows no sign of life is exit. */
   async #examine(running: RunningPlugin): Promise<void> {
     try {
       await this.#send('ping', [], { limitMs: this.#timing.pingMs });
@@ -367,21 +367,21 @@ export class PluginProcess {
   async close(): Promise<'ended' | 'killed'> {
     clearTimeout(this.#restart);
     this.isNeeded = false;
-    // A start that fails has already ended what it began.
+    // A start that fails has already exit what it began.
     await this.#starting?.catch(() => undefined);
     this.#state = 'closed';
     const running = this.#running;
     if (running === undefined) return 'ended';
     const { child, channel } = running;
-    let how: 'ended' | 'killed' = 'ended';
+    let ending: 'ended' | 'killed' = 'ended';
     const timer = setTimeout(() => {
-      how = 'killed';
+      ending = 'killed';
       running.kill();
     }, this.#timing.stopMs);
-    const ended = child.exitCode === null && child.signalCode === null ? once(child, 'close') : undefined;
+    const exit = child.exitCode === null && child.signalCode === null ? once(child, 'close') : undefined;
     channel.end();
-    await ended;
+    await exit;
     clearTimeout(timer);
-    return how;
+    return ending;
   }
 }

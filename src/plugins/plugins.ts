@@ -6,10 +6,10 @@ import type { Tool } from '../protocol/agent/tool.ts';
 import type { Channel, ChannelDeps, Finding, KeyStore } from '../protocol/channel.ts';
 import type { Log } from '../protocol/log.ts';
 import type { Receive } from '../protocol/receive.ts';
-import type { HostedChannel } from './channel.ts';
+import type { HostedChannel } from './channel-receiving.ts';
 import { channelManifestOf } from './channel-facts.ts';
 import type { ConfiguredPlugin } from './configured.ts';
-import type { PluginStatus } from '../protocol/operator/nodes.ts';
+import type { PluginStatus } from '../protocol/operator/plugins.ts';
 import type { PluginProcess, PluginParts } from './plugin-process.ts';
 import type { HostedServer } from './provider.ts';
 import type { OpenProxy } from './spawn-plugin.ts';
@@ -40,8 +40,6 @@ export interface PluginHosts {
   readonly tools: readonly Tool[];
   openChannel(name: string, deps: ChannelDeps, receive: Receive): Promise<Channel>;
   openProvider(name: string, server: HostedServer): Promise<LLMProvider>;
-  /** Passes a message of the panel's page on. Throws `GatewayError`. */
-  askPanel(name: string, request: unknown): Promise<unknown>;
   /** What it finds about its own platform, for `parley doctor`. Throws `GatewayError`. */
   check(name: string, signal: AbortSignal): Promise<Finding[]>;
   status(): PluginStatus[];
@@ -95,11 +93,6 @@ export function createPluginHosts(deps: PluginsDeps): PluginHosts {
       const { createHostedProvider } = await import('./provider.ts');
       return createHostedProvider(server, callOf(name));
     },
-    async askPanel(name, request) {
-      if (hostOf(name).plugin.manifest.panel === undefined)
-        throw new GatewayError('unknown_plugin', `The plug-in ${name} has no panel.`);
-      return await callOf(name)('panel', [request]);
-    },
     async check(name, signal) {
       if (hostOf(name).plugin.manifest.channel === undefined) return [];
       const { findingsOf } = await import('./channel.ts');
@@ -111,7 +104,7 @@ export function createPluginHosts(deps: PluginsDeps): PluginHosts {
         return { name, label, version, ...(process?.state() ?? { state: 'idle', detail: undefined }) };
       }),
     async close() {
-      await Promise.all([...hosts.values()].map(({ process }) => process?.close()));
+      await Promise.all([...hosts.values()].map(async ({ process }) => await process?.close()));
     },
   };
 }
@@ -120,7 +113,7 @@ async function openProcess(host: Host, deps: PluginsDeps): Promise<PluginProcess
   const { plugin } = host;
   const { name } = plugin.manifest;
   const { PluginProcess } = await import('./plugin-process.ts');
-  const stored = createStored(deps.keys, `plugin:${name}`);
+  const values = createStored(deps.keys, `plugin:${name}`);
   // Another call may have opened it meanwhile.
   return (
     host.process ??
@@ -139,8 +132,8 @@ async function openProcess(host: Host, deps: PluginsDeps): Promise<PluginProcess
       async serve(method, args) {
         if (method === 'receive' && host.channel !== undefined)
           return await host.channel.receiveFrom(args[0]);
-        if (method === 'store.get') return await stored.get(args[0]);
-        if (method === 'store.set') return await stored.set(args[0], args[1]);
+        if (method === 'store.get') return await values.get(args[0]);
+        if (method === 'store.set') return await values.set(args[0], args[1]);
         throw new GatewayError('missing', `The gateway has no ${method.slice(0, 60)} for this plug-in.`);
       },
       onHealth: (state, detail) => host.channel?.noteHealth(state, detail),

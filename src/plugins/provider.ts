@@ -100,14 +100,14 @@ export function createHostedProvider(server: HostedServer, callPlugin: CallPlugi
       ),
     async *streamChat(request, signal) {
       const leave = await enter(slots, request, signal);
-      const ended = new AbortController();
+      const end = new AbortController();
       try {
-        const both = AbortSignal.any([signal, ended.signal]);
+        const both = AbortSignal.any([signal, end.signal]);
         yield* chunksOf((onChunk) =>
           call('streamChat', [requestOf(request)], { signal: both, limitMs: CHAT_MS, onChunk }),
         );
       } finally {
-        ended.abort();
+        end.abort();
         leave();
       }
     },
@@ -173,7 +173,7 @@ async function* chunksOf(
       await wake.promise;
       wake = Promise.withResolvers<void>();
     } else if ('error' in over) throw over.error;
-    else throw broken('it ended without "done"');
+    else throw broken('it end without "done"');
   }
 }
 
@@ -184,17 +184,16 @@ function broken(reason: string): ProviderError {
 }
 
 /** Its own error is returned unchanged; everything unexpected counts as an outage of the server. */
-function toProviderError(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
-  if (thrown instanceof ProviderError) return thrown;
-  if (signal?.aborted === true)
-    return new ProviderError('aborted', 'The call was stopped.', { cause: thrown });
-  const error = toGatewayError(thrown);
+function toProviderError(cause: unknown, signal: AbortSignal | undefined): ProviderError {
+  if (cause instanceof ProviderError) return cause;
+  if (signal?.aborted === true) return new ProviderError('aborted', 'The call was stopped.', { cause });
+  const error = toGatewayError(cause);
   const fallback = error.code.startsWith('plugin_') ? 'unavailable' : 'bad_response';
   const code = CODES.find((one) => one === error.code) ?? fallback;
   const { retryAfterMs } = error;
   return new ProviderError(code, error.message, {
     retryable: RETRYABLE.includes(code),
-    cause: thrown,
+    cause,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }

@@ -36,7 +36,7 @@ export function createRender(rule: PluginRender): (doc: Root) => Rendered {
 /** What a platform counts of a text. */
 export function lengthIn(unit: PluginRender['unit'], text: string): number {
   if (unit === 'bytes') return Buffer.byteLength(text);
-  return unit === 'characters' ? [...text].length : text.length;
+  return unit === 'characters' ? Array.from(text).length : text.length;
 }
 
 function blocks(nodes: readonly RootContent[], marks: Marks, depth: number, between = '\n\n'): Piece {
@@ -92,7 +92,7 @@ function block(node: RootContent, marks: Marks, depth: number): Piece {
 function code(value: string, { block: fence = '' }: Marks): Piece {
   const plain = cleanText(value);
   if (fence === '') return same(plain);
-  const inside = plain.replaceAll(fence, [...fence].join('\u200B'));
+  const inside = plain.replaceAll(fence, Array.from(fence).join('\u200B'));
   return { text: `${fence}\n${inside}\n${fence}`, plain };
 }
 
@@ -174,7 +174,7 @@ function escaped(value: string, { escape }: Marks): Piece {
   const plain = cleanText(value);
   if (escape === undefined) return same(plain);
   return {
-    text: [...plain].map((one) => (escape.characters.includes(one) ? escape.with + one : one)).join(''),
+    text: Array.from(plain, (one) => (escape.characters.includes(one) ? escape.with + one : one)).join(''),
     plain,
   };
 }

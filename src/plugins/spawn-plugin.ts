@@ -71,7 +71,7 @@ export interface RunningPlugin {
 export async function spawnPlugin(
   place: PluginPlace,
   openProxy: OpenProxy,
-  told: Pick<Parameters<OpenProxy>[0], 'onRefused' | 'onFailed'>,
+  listener: Pick<Parameters<OpenProxy>[0], 'onRefused' | 'onFailed'>,
 ): Promise<RunningPlugin> {
   const { manifest, settings } = place;
   const hosts = [...allowedHosts(manifest, settings), ...(place.servers ?? []).map(hostOfServer)];
@@ -79,7 +79,7 @@ export async function spawnPlugin(
   const files = path.join(run, 'files');
   const sockets = path.join(run, 'net');
   for (const folder of [files, sockets]) await mkdir(folder, { mode: 0o700 });
-  const proxy = await openProxy({ socket: path.join(sockets, 'egress.sock'), hosts, ...told });
+  const proxy = await openProxy({ socket: path.join(sockets, 'egress.sock'), hosts, ...listener });
   const listens = allowedPorts(manifest, settings);
   const argv = await commandOf(place, { files, sockets, listens });
   const [file = '', ...args] = argv;
@@ -97,9 +97,7 @@ export async function spawnPlugin(
     files,
     opening: {
       main: path.join(place.folder, manifest.main ?? ''),
-      provides: (['channel', 'tools', 'provider', 'panel'] as const).filter(
-        (part) => manifest[part] !== undefined,
-      ),
+      provides: (['channel', 'tools', 'provider'] as const).filter((part) => manifest[part] !== undefined),
       settings,
       dataFolder: place.dataFolder,
       folder: sockets,
@@ -152,10 +150,10 @@ async function commandOf(
   { manifest, folder, dataFolder, confinement }: PluginPlace,
   { files, sockets, listens }: { files: string; sockets: string; listens: readonly number[] },
 ): Promise<string[]> {
-  const { files: asked = {}, runtime = [], memory = DEFAULT_MEMORY_MB } = manifest.rights ?? {};
+  const { files: folders = {}, runtime = [], memory = DEFAULT_MEMORY_MB } = manifest.rights ?? {};
   const placesOf = (names: readonly string[] = []): string[] =>
     names.map((name) => path.join(dataFolder, name));
-  const [reads, writes] = [placesOf(asked.read), placesOf(asked.write)];
+  const [reads, writes] = [placesOf(folders.read), placesOf(folders.write)];
   for (const place of [dataFolder, ...reads, ...writes]) await mkdir(place, { recursive: true, mode: 0o700 });
   const command = confinedCommand(
     {

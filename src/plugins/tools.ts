@@ -53,20 +53,21 @@ function toTool({ name: plugin, label }: PluginManifest, facts: PluginToolFacts,
 async function execute(
   tool: string,
   args: Record<string, unknown>,
-  { callKey, userId, address, signal, progress }: ToolContext,
+  context: ToolContext,
   limitMs: number,
   call: CallPlugin,
 ): Promise<ToolResult> {
+  const { callKey, userId, address, signal } = context;
   let value: unknown;
   try {
     value = await call('tool', [tool, args, { callKey, userId, address }], {
       limitMs,
       signal,
-      onProgress: (text) => progress(clipEnd(text, 200)),
+      onProgress: (text) => context.progress(clipEnd(text, 200)),
     });
-  } catch (thrown) {
-    const { code, message, retryable } = toGatewayError(thrown);
-    throw new ToolError(code === '' ? 'failed' : code, message, { retryable, cause: thrown });
+  } catch (cause) {
+    const { code, message, retryable } = toGatewayError(cause);
+    throw new ToolError(code === '' ? 'failed' : code, message, { retryable, cause });
   }
   const { data } = resultShape.safeParse(value);
   if (data === undefined)

@@ -4,10 +4,9 @@ import type { z } from 'zod';
 import type { ChannelAccess, ChannelIds } from './access.ts';
 
 import type {
+  AnswerPlatform,
   ConnectionStore,
-  PlatformAnswer,
   PlatformInteractions,
-  PlatformRequest,
   PlatformWebhook,
   Receive,
   UpdateStore,
@@ -207,8 +206,8 @@ export interface Channel {
   before?(thread: Place, messageId: string | undefined, limit: number): Promise<EarlierMessage[]>;
   /** Whether the platform gives this person the rights of an administrator in a group. Throws `ChannelError`. */
   isAdmin?(place: Place, senderId: string): Promise<boolean>;
-  /** Answers any request of the platform, which the channel itself checks; absent if its platform posts nothing. Never throws. */
-  answerRequest?(request: PlatformRequest): Promise<PlatformAnswer>;
+  /** Absent if its platform posts nothing, or to `webhook`. */
+  readonly answerRequest?: AnswerPlatform | undefined;
   /** Who opens the page inside the network's app. Present if the settings offer it there. */
   readonly readSignIn?: ReadSignIn | undefined;
   /** Origins of the network's own web pages that show the page in a frame. Present if the settings offer it there. */

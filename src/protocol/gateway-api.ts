@@ -1,6 +1,5 @@
 /** The gateway's API for channels. Methods on sessions return undefined for what their caller may not see. */
-import type { Channel } from './channel.ts';
-import type { PluginStatus } from './operator/nodes.ts';
+import type { PluginStatus } from './operator/plugins.ts';
 import type { BudgetReport } from './agent/budgets.ts';
 import type { Say, TextRef } from './texts/say.ts';
 import type { HookApi } from './operator/webhooks.ts';
@@ -39,7 +38,7 @@ import type { ReplayApi } from './agent/replays.ts';
 import type { SettingsReport } from './settings.ts';
 import type { NoteRefusal, TurnExplanation } from './store/traces.ts';
 import type { ExecutionMode, Plan, StepEdit } from './agent/plan.ts';
-import type { PlatformInteractions, PlatformWebhook, Receipt, Receive } from './receive.ts';
+import type { AnswerPlatform, PlatformInteractions, PlatformWebhook, Receipt, Receive } from './receive.ts';
 import type { NumberedPlan, PlanAction, PlanAnswer, PlanRecord } from './agent/plan-store.ts';
 import type { ResponseStore } from './store/ledger.ts';
 import type { ApprovalDecision, MessageRecord, SessionRecord } from './store/records.ts';
@@ -109,7 +108,7 @@ export interface GatewayApi {
   /** The webhook of a channel's platform; undefined for one that receives in a different way. */
   webhook(channel: string): PlatformWebhook | undefined;
   /** Answers the platform of a channel that checks its requests itself; undefined for any other. */
-  answerRequest(channel: string): Channel['answerRequest'];
+  answerRequest(channel: string): AnswerPlatform | undefined;
   /** Where a channel's platform posts interactions; undefined for one that does not. */
   interactions(channel: string): PlatformInteractions | undefined;
   /** Called by a channel when its platform reports a new id of a chat. */

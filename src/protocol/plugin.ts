@@ -30,8 +30,6 @@ export interface PluginManifest {
   provider?: PluginProviderFacts | undefined;
   /** Folders with a `SKILL.md`, relative to the plug-in's. */
   skills?: readonly string[] | undefined;
-  /** An HTML file, relative to the folder: Settings → Plug-ins shows it without network; its script talks to `panel`. */
-  panel?: string | undefined;
 }
 
 /**
@@ -183,8 +181,6 @@ export interface PluginModule {
     host: PluginHost,
   ) => Readonly<Record<string, PluginTool>> | Promise<Readonly<Record<string, PluginTool>>>;
   provider?: (host: PluginHost) => PluginProvider | Promise<PluginProvider>;
-  /** Answers a message of the panel's page: JSON in, JSON out. */
-  panel?: (request: unknown, host: PluginHost) => unknown;
 }
 
 /** What the gateway gives to a plug-in. */

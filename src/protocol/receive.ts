@@ -124,6 +124,9 @@ export interface PlatformRequest {
   body: Buffer;
 }
 
+/** Answers any request of a platform, which the channel itself checks. Never throws. */
+export type AnswerPlatform = (request: PlatformRequest) => Promise<PlatformAnswer>;
+
 /** The answer to it; 401 if it did not come from the platform. */
 export interface PlatformAnswer {
   status: number;

@@ -56,9 +56,9 @@ export async function openEgressProxy(options: EgressProxyOptions): Promise<{ cl
   });
   return {
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
+      const closing = new Promise((resolve) => server.close(resolve));
       for (const socket of open) socket.destroy();
-      await closed;
+      await closing;
     },
   };
 }

@@ -91,17 +91,17 @@ function textOf(bytes: Buffer, place: string): string {
 export async function readContents(root: string, rules: FolderRules): Promise<SkillContent[]> {
   const contents: SkillContent[] = [];
   let bytes = 0;
-  const refused = (reason: string): GatewayError => badFolder(root, reason, rules.noun);
+  const refuse = (reason: string): GatewayError => badFolder(root, reason, rules.noun);
   const enters = (name: string): boolean => !rules.leftOut.has(path.basename(name));
   for await (const { name: file, place } of walkFolder(root, { enters })) {
     if (file.split('/').length > rules.depth + 1)
-      throw refused(`its folders are more than ${rules.depth} deep`);
+      throw refuse(`its folders are more than ${rules.depth} deep`);
     const stats = await lstat(place);
     if (stats.isDirectory()) continue;
     if (!stats.isFile())
-      throw refused(`${escapeControls(file)} is ${stats.isSymbolicLink() ? 'a link' : 'no plain file'}`);
-    if (contents.length === rules.files) throw refused(`it has more than ${rules.files} files`);
-    const content = await readContent({ file, place }, rules.bytes - bytes, refused, rules.bytes);
+      throw refuse(`${escapeControls(file)} is ${stats.isSymbolicLink() ? 'a link' : 'no plain file'}`);
+    if (contents.length === rules.files) throw refuse(`it has more than ${rules.files} files`);
+    const content = await readContent({ file, place }, rules.bytes - bytes, refuse, rules.bytes);
     bytes += content.bytes.length;
     contents.push(content);
   }
@@ -118,13 +118,13 @@ function comparePaths(one: string, other: string): number {
 async function readContent(
   { file, place }: { file: string; place: string },
   room: number,
-  refused: (reason: string) => GatewayError,
+  refuse: (reason: string) => GatewayError,
   most: number,
 ): Promise<SkillContent> {
   await using handle = await openPlainFile(place);
   const stats = await handle?.stat();
-  if (handle === undefined || stats === undefined) throw refused(`${escapeControls(file)} is no plain file`);
-  if (stats.size > room) throw refused(`its files are larger than ${most / 1024 / 1024} MiB together`);
+  if (handle === undefined || stats === undefined) throw refuse(`${escapeControls(file)} is no plain file`);
+  if (stats.size > room) throw refuse(`its files are larger than ${most / 1024 / 1024} MiB together`);
   const bytes = Buffer.alloc(stats.size);
   const { bytesRead } = await handle.read(bytes, 0, stats.size, 0);
   return { file, bytes: bytes.subarray(0, bytesRead), runs: (stats.mode & 0o100) !== 0 };

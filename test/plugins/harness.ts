@@ -5,8 +5,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readManifest } from '../../src/plugins/manifest.ts';
 import { type PluginParts, PluginProcess } from '../../src/plugins/plugin-process.ts';
-import { redactor } from '../../src/ops/log.ts';
-import { createLog } from '../../src/ops/log.ts';
+import { createLog, redactor } from '../../src/ops/log.ts';
 import { openEgressProxy } from '../../src/security/egress-proxy.ts';
 
 /** Fields of a manifest that tests need not repeat. */

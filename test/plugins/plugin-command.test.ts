@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { pluginCommand } from '../../src/commands/plugin.ts';
+import { pluginCommand } from '../../src/commands/packages/plugin.ts';
 import { toolFacts, toolsSource, writePlugin } from './harness.ts';
 
 const run = promisify(execFile);

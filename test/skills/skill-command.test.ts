@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { zipSync } from 'fflate';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { skillCommand } from '../../src/commands/skill.ts';
+import { skillCommand } from '../../src/commands/packages/skill.ts';
 import { MAX_DIFF_LINES } from '../../src/skills/describe.ts';
 import {
   MAX_SKILL_BYTES,

@@ -128,14 +128,14 @@ export const webhookRoutes: readonly Route[] = [
 async function answerPlatform(c: HttpContext, deps: HandlerDeps): Promise<Response> {
   const { incoming, outgoing } = c.env;
   const answer = deps.gateway.answerRequest(c.req.param('channel') ?? '');
-  const refused = (): HttpError =>
+  const refusal = (): HttpError =>
     deps.wrongTokens.refusal(deps.addressOf(incoming), 'signatures', noInteraction());
-  if (answer === undefined) throw refused();
+  if (answer === undefined) throw refusal();
   const body = await readExact(incoming, outgoing, deps);
   const { search: query } = new URL(c.req.url);
   const { method = 'GET', headers } = incoming;
   const { status, headers: fields, body: text } = await answer({ method, query, headers, body });
-  if (status === 401) throw refused();
+  if (status === 401) throw refusal();
   if (status < 400) deps.sockets.serve(incoming.socket, outgoing);
   const isEmpty = [204, 205, 304].includes(status);
   // A browser that is led here shows nothing of it as a page of the gateway.
@@ -143,7 +143,10 @@ async function answerPlatform(c: HttpContext, deps: HandlerDeps): Promise<Respon
   return new Response(isEmpty ? null : text, { status, headers: safe });
 }
 
-const SHUT = { 'content-security-policy': "sandbox; default-src 'none'", 'x-content-type-options': 'nosniff' };
+const SHUT = {
+  'content-security-policy': "sandbox; default-src 'none'",
+  'x-content-type-options': 'nosniff',
+};
 /** Headers that a plug-in may set. */
 const PASSED = ['content-type', 'retry-after', 'allow'];
 

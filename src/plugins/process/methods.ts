@@ -8,6 +8,7 @@ import type {
   PluginProvider,
   PluginServer,
   PluginTool,
+  PluginWebhookRequest,
 } from '../../protocol/plugin.ts';
 
 /** What the gateway says first. */
@@ -15,7 +16,7 @@ export interface Opening {
   /** Absolute path of the module. */
   main: string;
   /** What of it is used. */
-  provides: readonly ('channel' | 'tools' | 'provider' | 'panel')[];
+  provides: readonly ('channel' | 'tools' | 'provider')[];
   settings: PluginHost['settings'];
   dataFolder: string;
   /** The folder of the proxy's socket. */
@@ -35,7 +36,7 @@ interface Method {
   run(args: unknown[], context: CallContext): unknown;
 }
 
-/** By name: `channel.send`, `tool`, `provider.streamChat`, `panel`. */
+/** By name: `channel.send`, `tool`, `provider.streamChat`. */
 export type Methods = Record<string, Method['run']>;
 
 interface Gateway {
@@ -61,8 +62,6 @@ export async function createMethods(
     Object.assign(methods, toolMethods(await module.tools(host)));
   if (opening.provides.includes('provider') && module.provider)
     Object.assign(methods, providerMethods(await module.provider(host)));
-  const { panel } = module;
-  if (panel) methods['panel'] = ([request]: [unknown]) => panel(request, host);
   return methods;
 }
 
@@ -91,15 +90,14 @@ function channelMethods(channel: PluginChannel, { writeFile }: Gateway): Methods
     const call = channel[name]?.bind(channel) as ((...args: unknown[]) => unknown) | undefined;
     if (call) methods[`channel.${name}`] = (args: unknown[]) => call(...args);
   }
-  const { identify, check, download, webhook } = channel;
-  if (identify) methods['channel.identify'] = (_, { signal }) => identify.call(channel, signal);
-  if (check) methods['channel.check'] = (_, { signal }) => check.call(channel, signal);
-  if (download)
+  if (channel.identify) methods['channel.identify'] = (_, { signal }) => channel.identify?.(signal);
+  if (channel.check) methods['channel.check'] = (_, { signal }) => channel.check?.(signal);
+  if (channel.download)
     methods['channel.download'] = async ([media, file]: [PluginMedia, string], { signal }) =>
-      await writeFile(file, await download.call(channel, media, signal));
-  if (webhook)
-    methods['channel.webhook'] = ([request]: [{ body: string } & Parameters<typeof webhook>[0]]) =>
-      webhook.call(channel, { ...request, body: Buffer.from(request.body, 'base64') });
+      await writeFile(file, (await channel.download?.(media, signal)) ?? new Uint8Array());
+  if (channel.webhook)
+    methods['channel.webhook'] = ([request]: [Omit<PluginWebhookRequest, 'body'> & { body: string }]) =>
+      channel.webhook?.({ ...request, body: Buffer.from(request.body, 'base64') });
   return methods;
 }
 
@@ -132,11 +130,10 @@ function providerMethods(provider: PluginProvider): Methods {
       for await (const piece of provider.streamChat(server, request, signal)) chunk(piece);
     },
   };
-  const { embed } = provider;
-  if (embed)
+  if (provider.embed)
     methods['provider.embed'] = (
       [server, request]: [PluginServer, { model: string; input: readonly string[] }],
       { signal },
-    ) => embed.call(provider, server, request, signal);
+    ) => provider.embed?.(server, request, signal);
   return methods;
 }

@@ -33,48 +33,75 @@ type Callback = (...args: unknown[]) => void;
  * that the gateway could not make.
  */
 export function guardNetwork(rights: NetworkRights): (id: number, code: string) => void {
-  const { folder, allows, listens, onListen } = rights;
+  const standins = createStandins();
+  const failConnection = guardSockets(rights, standins);
+  guardServers(rights);
+  dgram.createSocket = () => {
+    throw refusal('UDP');
+  };
+  replaceResolvers(standins);
+  syncBuiltinESMExports();
+  return failConnection;
+}
+
+/** The error of everything else. */
+function refusal(what: string): Error {
+  const text = `${what} is not among the rights of this plug-in (parley.plugin.json: rights)`;
+  return Object.assign(new Error(text), { code: 'EACCES' });
+}
+
+/** Calls a function of Node.js as it was before it was replaced. */
+function originalOf(owner: object, name: string): (self: unknown, args: unknown[]) => unknown {
+  const original: unknown = Reflect.get(owner, name);
+  if (typeof original !== 'function') throw new TypeError(`Node.js has no ${name}`);
+  return (self, args) => Reflect.apply(original, self, args);
+}
+
+function guardSockets(
+  { folder, allows }: NetworkRights,
+  standins: ReturnType<typeof createStandins>,
+): (id: number, code: string) => void {
+  const { prototype: sockets } = net.Socket;
+  const connect = originalOf(sockets, 'connect');
+  const proxy = path.join(folder, 'egress.sock');
   const connecting = new Map<number, { socket: net.Socket; target: string }>();
   let lastId = 0;
-  const standins = createStandins();
-  const proxy = path.join(folder, 'egress.sock');
-  const refusal = (what: string): Error =>
-    Object.assign(new Error(`${what} is not among the rights of this plug-in (parley.plugin.json: rights)`), {
-      code: 'EACCES',
-    });
-
-  const connect = net.Socket.prototype.connect;
-  net.Socket.prototype.connect = function through(this: net.Socket, ...args: unknown[]): net.Socket {
+  sockets.connect = function through(this: net.Socket, ...args: unknown[]): net.Socket {
     const [options, onConnect] = normalized(args);
-    const host = standins.nameOf(String(options.host ?? 'localhost'));
+    const host = standins.nameOf(options.host ?? 'localhost');
     const port = Number(options.port);
     if (options.path !== undefined || !allows(host, port)) {
-      const what = options.path === undefined ? `network: ${host}:${port}` : 'a unix socket';
-      process.nextTick(() => this.destroy(refusal(what)));
+      const target = options.path === undefined ? `network: ${host}:${port}` : 'a unix socket';
+      process.nextTick(() => this.destroy(refusal(target)));
       return this;
     }
     lastId += 1;
     const id = lastId;
     connecting.set(id, { socket: this, target: `${host}:${port}` });
     this.once('close', () => connecting.delete(id));
-    Reflect.apply(connect, this, [{ path: proxy }, onConnect]);
+    connect(this, [{ path: proxy }, onConnect]);
     // The first line is for the proxy: whatever is written from now on follows it.
     this.write(`${host} ${port} ${id}\n`);
     return this;
   };
-
-  const secure = tls.connect;
+  const secure = originalOf(tls, 'connect');
   tls.connect = function through(...args: unknown[]): tls.TLSSocket {
     const [options, onConnect] = normalized(args);
-    if (options.socket !== undefined) return Reflect.apply(secure, tls, args);
-    const name = standins.nameOf(String(options.host ?? 'localhost'));
+    const name = standins.nameOf(options.host ?? 'localhost');
     const servername = options.servername ?? (net.isIP(name) === 0 ? name : '');
-    const socket = net.connect({ host: name, port: Number(options.port) });
-    return Reflect.apply(secure, tls, [{ ...options, socket, servername }, onConnect]);
+    const socket = options.socket ?? net.connect({ host: name, port: Number(options.port) });
+    return secure(tls, [{ ...options, socket, servername }, onConnect]) as tls.TLSSocket;
   };
+  return (id, code) => {
+    const { socket, target } = connecting.get(id) ?? {};
+    socket?.destroy(Object.assign(new Error(`connect ${code} ${target}`), { code, syscall: 'connect' }));
+  };
+}
 
-  const listen = net.Server.prototype.listen;
-  net.Server.prototype.listen = function within(this: net.Server, ...args: unknown[]): net.Server {
+function guardServers({ folder, listens, onListen }: NetworkRights): void {
+  const { prototype: servers } = net.Server;
+  const listen = originalOf(servers, 'listen');
+  servers.listen = function within(this: net.Server, ...args: unknown[]): net.Server {
     const [options, onListening] = normalized(args);
     const port = Number(options.port);
     if (!listens.includes(port)) {
@@ -82,23 +109,14 @@ export function guardNetwork(rights: NetworkRights): (id: number, code: string) 
       return this;
     }
     this.once('listening', () => onListen(port));
-    return Reflect.apply(listen, this, [{ path: path.join(folder, `port-${port}.sock`) }, onListening]);
-  };
-
-  dgram.createSocket = () => {
-    throw refusal('UDP');
-  };
-  replaceResolvers(standins);
-  syncBuiltinESMExports();
-  return (id, code) => {
-    const { socket, target } = connecting.get(id) ?? {};
-    socket?.destroy(Object.assign(new Error(`connect ${code} ${target}`), { code, syscall: 'connect' }));
+    listen(this, [{ path: path.join(folder, `port-${port}.sock`) }, onListening]);
+    return this;
   };
 }
 
 interface Connecting {
-  host?: unknown;
-  port?: unknown;
+  host?: string | undefined;
+  port?: number | string;
   path?: string;
   socket?: unknown;
   servername?: string;
@@ -108,13 +126,12 @@ interface Connecting {
 function normalized(args: readonly unknown[]): [Connecting, unknown] {
   // What Node's own functions pass each other is already an array.
   const list: readonly unknown[] = Array.isArray(args[0]) ? args[0] : args;
-  const done = list.findLast((one) => typeof one === 'function');
+  const callback = list.findLast((one) => typeof one === 'function');
   const [first, second] = list;
   const more: Connecting = Object.assign({}, ...list.filter((one) => typeof one === 'object'));
-  if (typeof first === 'object') return [more, done];
-  const isPort = typeof first === 'number' || /^\d+$/.test(String(first));
-  if (!isPort) return [{ ...more, path: String(first) }, done];
-  return [{ ...more, port: first, ...(typeof second === 'string' && { host: second }) }, done];
+  if (typeof first !== 'string' && typeof first !== 'number') return [more, callback];
+  if (!/^\d+$/.test(String(first))) return [{ ...more, path: String(first) }, callback];
+  return [{ ...more, port: first, ...(typeof second === 'string' && { host: second }) }, callback];
 }
 
 /** Stand-in addresses of names. */
@@ -138,25 +155,25 @@ function createStandins() {
 }
 
 /** Some libraries resolve a name before they connect: it gets a stand-in, and everything else has no answer. */
-function replaceResolvers({ addressOf }: ReturnType<typeof createStandins>): void {
-  const resolved = (name: string): string => (net.isIP(name) === 0 ? addressOf(name) : name);
+function replaceResolvers(standins: ReturnType<typeof createStandins>): void {
+  const resolved = (name: string): string => (net.isIP(name) === 0 ? standins.addressOf(name) : name);
   const lookup = (name: string, ...rest: unknown[]): void => {
-    const done = rest.at(-1) as Callback;
+    const answer = rest.at(-1) as Callback;
     const isAll = (rest[0] as { all?: boolean } | undefined)?.all === true;
     const address = resolved(name);
     const family = net.isIP(address);
-    process.nextTick(() => (isAll ? done(null, [{ address, family }]) : done(null, address, family)));
+    process.nextTick(() => (isAll ? answer(null, [{ address, family }]) : answer(null, address, family)));
   };
   const fail = (name: string, ...rest: unknown[]): void => {
-    const done = rest.at(-1) as Callback;
-    process.nextTick(() => done(Object.assign(new Error(`queryDns ENODATA ${name}`), { code: 'ENODATA' })));
+    const answer = rest.at(-1) as Callback;
+    process.nextTick(() => answer(Object.assign(new Error(`queryDns ENODATA ${name}`), { code: 'ENODATA' })));
   };
   const asPromise =
     (work: (name: string, ...rest: unknown[]) => void, pick: (value: unknown) => unknown) =>
     async (name: string, options?: unknown): Promise<unknown> =>
       await new Promise((resolve, reject) => {
-        const done: Callback = (error, value) => (error === null ? resolve(pick(value)) : reject(error));
-        work(name, options, done);
+        const answer: Callback = (error, value) => (error === null ? resolve(pick(value)) : reject(error));
+        work(name, options, answer);
       });
   const resolve4 = (name: string, ...rest: unknown[]): void =>
     process.nextTick(() => (rest.at(-1) as Callback)(null, [resolved(name)]));

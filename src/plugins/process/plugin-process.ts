@@ -14,7 +14,7 @@ import { guardNetwork } from './network.ts';
 const CHANNEL_FD = 3;
 
 const channel = new net.Socket({ fd: CHANNEL_FD, readable: true, writable: true });
-const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+const pendingCalls = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
 const running = new Map<number, AbortController>();
 let methods: Methods | undefined;
 let failConnection: ((id: number, code: string) => void) | undefined;
@@ -29,7 +29,7 @@ async function ask(method: string, ...args: unknown[]): Promise<unknown> {
   lastId += 1;
   const id = lastId;
   return await new Promise((resolve, reject) => {
-    waiting.set(id, { resolve, reject });
+    pendingCalls.set(id, { resolve, reject });
     send({ type: 'call', id, method, args });
   });
 }
@@ -95,8 +95,8 @@ function take(line: string): void {
 }
 
 function settle(id: number) {
-  const one = waiting.get(id);
-  waiting.delete(id);
+  const one = pendingCalls.get(id);
+  pendingCalls.delete(id);
   return one;
 }
 

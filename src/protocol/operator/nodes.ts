@@ -2,6 +2,7 @@
 
 import type { BackupState } from './backup.ts';
 import type { HealthReport } from '../gateway-api.ts';
+import type { PluginStatus } from './plugins.ts';
 import type { ModelOmissions } from '../agent/omissions.ts';
 import type { McpServerStatus } from '../agent/tool.ts';
 
@@ -10,19 +11,6 @@ export interface NodeSettings {
   version: string;
   /** By variable or field of `config.json`: a digest that reveals only whether two values differ. */
   digests: Readonly<Record<string, string>>;
-}
-
-/**
- * A plug-in of a running gateway. `idle`: nobody has needed it yet; `waiting`: its process ended, and is started again;
- * `refused`: not before the gateway's next start.
- */
-export interface PluginStatus {
-  name: string;
-  label: string;
-  version: string;
-  state: 'idle' | 'starting' | 'up' | 'waiting' | 'refused' | 'closed';
-  /** Why it does not run. */
-  detail?: string | undefined;
 }
 
 /** What a running gateway reports about itself, for operators. */

@@ -1,7 +1,7 @@
 /** The chat program of docs/plugins.md: it posts signed messages to the gateway, and shows what the bridge puts. */
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 
@@ -25,7 +25,7 @@ export async function startBridgeProgram(secret: string): Promise<BridgeProgram>
   const byNonce = new Map<string, string>();
   const failures: number[] = [];
   let posted = 0;
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     const body = await text(request);
     const [, , old] = (request.url ?? '').split('/');
     const failure = failures.shift();
@@ -36,6 +36,9 @@ export async function startBridgeProgram(secret: string): Promise<BridgeProgram>
     messages.set(id, { chat: put.chat, text: put.text });
     byNonce.set(put.nonce, id);
     return response.setHeader('content-type', 'application/json').end(JSON.stringify({ id }));
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { skillCommand } from '../../../src/commands/skill.ts';
+import { skillCommand } from '../../../src/commands/packages/skill.ts';
 import { traceCommand } from '../../../src/ops/trace/commands.ts';
 import { createTraces } from '../../../src/ops/trace/traces.ts';
 import { pricesRule } from '../../../src/protocol/agent/usage.ts';

@@ -26,7 +26,11 @@ export function channel(host: PluginChannelHost): PluginChannel {
   const { HARBOR_KEY: key, HARBOR_URL: url } = host.settings;
   let polling: { stop: AbortController; over: Promise<void> } | undefined;
 
-  async function call(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+  async function call(
+    method: string,
+    path: string,
+    init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {},
+  ): Promise<Response> {
     const headers = { ...init.headers, authorization: `Bearer ${key}` };
     const answer = await fetch(url + path, { ...init, method, headers }).catch((error: unknown) => {
       const reason = causeOf(error);

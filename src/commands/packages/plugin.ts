@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino from 'pino';
-import { type Config, loadConfig, secretsOf } from '../config.ts';
-import { escapeControls } from '../lib/text.ts';
-import { redactor } from '../ops/log.ts';
-import { confinementSentence, kindsWith, verifyInstalled } from '../plugin-setup.ts';
+import { type Config, loadConfig, secretsOf } from '../../config.ts';
+import { escapeControls } from '../../lib/text.ts';
+import { redactor } from '../../ops/log.ts';
+import { confinementSentence, kindsWith, verifyInstalled } from '../../plugin-setup.ts';
 import {
   type ConfiguredPlugin,
   configurePlugins,
@@ -16,15 +16,15 @@ import {
   type PluginFolder,
   Plugins,
   rightsInWords,
-} from '../plugins/index.ts';
-import type { Verdict } from '../plugins/check.ts';
-import { GatewayError } from '../protocol/errors.ts';
-import { PARLEY } from '../protocol/texts/parley.ts';
-import { openEgressProxy } from '../security/index.ts';
-import { writeWhole } from '../settings/index.ts';
-import * as skills from '../skills/index.ts';
-import { readArguments } from './arguments.ts';
-import { type Dialog, openDialog } from './dialog.ts';
+} from '../../plugins/index.ts';
+import type { Verdict } from '../../plugins/check.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
+import { openEgressProxy } from '../../security/index.ts';
+import { writeWhole } from '../../settings/index.ts';
+import * as skills from '../../skills/index.ts';
+import { readArguments } from '../arguments.ts';
+import { type Dialog, openDialog } from '../dialog.ts';
 
 const USAGE = `Expected: plugin [list] | add SOURCE [--yes] | check NAME|FOLDER | update [NAME] [--yes] | pin NAME [--off] | remove NAME [--data]. See: ${PARLEY} plugin --help`;
 
@@ -95,13 +95,12 @@ async function list({ config, plugins }: Work): Promise<string> {
 }
 
 function kindsOf({ manifest }: Pick<InstalledPlugin, 'manifest'>): string {
-  const { channel, tools, provider, skills: folders, panel } = manifest;
+  const { channel, tools, provider, skills: folders } = manifest;
   return [
     ...(channel ? ['a channel'] : []),
     ...(tools ? [`${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`] : []),
     ...(provider ? ['a kind of model server'] : []),
     ...(folders ? [`${folders.length} ${folders.length === 1 ? 'skill' : 'skills'}`] : []),
-    ...(panel === undefined ? [] : ['a panel']),
   ].join(' and ');
 }
 
@@ -163,11 +162,11 @@ function refuseTakenNames(config: Config, { manifest: { name } }: PluginFolder):
 }
 
 function nextStep({ manifest: { name, channel, settings = [] } }: PluginFolder): string {
-  const needed = settings.filter(({ required }) => required === true).map((one) => one.name);
+  const required = settings.filter(({ required }) => required === true).map((one) => one.name);
   const set =
-    needed.length === 0
+    required.length === 0
       ? ''
-      : `Set ${needed.join(', ')} (in the environment or the .env file of the home); then r`;
+      : `Set ${required.join(', ')} (in the environment or the .env file of the home); then r`;
   const restart = `${set === '' ? 'R' : ''}estart the gateway.`;
   const people = channel === undefined ? '' : ` Its access rules are access.${name} in config.json.`;
   return `${set}${restart}${people}`;
@@ -207,7 +206,7 @@ async function verdictsOn(
   plugin: ConfiguredPlugin,
   verify: () => Promise<void>,
 ): Promise<Verdict[]> {
-  const { checkPlugin } = await import('../plugins/check.ts');
+  const { checkPlugin } = await import('../../plugins/check.ts');
   const { secrets, shapes } = secretsOf(config);
   const redact = redactor({ secrets: [...secrets, ...plugin.secrets], shapes });
   const log = pino({ level: 'silent' });
@@ -261,18 +260,18 @@ async function update(work: Work, name: string | undefined): Promise<string> {
 
 async function updateOne(work: Work, plugin: InstalledPlugin): Promise<string> {
   const { config, plugins, dialog, agrees } = work;
-  const { source, manifest: before } = plugin;
+  const { source, manifest: previous } = plugin;
   return await plugins.withSource(source, async (fresh, place) => {
     const { name, version } = fresh.manifest;
-    if (name !== before.name)
-      return `${before.name}: ${source} holds the plug-in ${name} now; the installed one stays.`;
+    if (name !== previous.name)
+      return `${previous.name}: ${source} holds the plug-in ${name} now; the installed one stays.`;
     const isChanged = await plugins.isChanged(plugin);
     if (fresh.hash === plugin.hash && !isChanged) return `${name}: nothing is new.`;
     const current = await plugins.read(plugin.folder).catch(() => ({ contents: [] }));
-    const wider = newRights(before, fresh.manifest);
+    const wider = newRights(previous, fresh.manifest);
     dialog.say(
       [
-        `${name} ${before.version} → ${version}`,
+        `${name} ${previous.version} → ${version}`,
         ...(wider.length === 0 ? [] : ['  new rights:', ...wider.map((right) => `    ${right}`)]),
         skills.describeChanges(current, fresh),
       ].join('\n'),

@@ -1,9 +1,9 @@
 /** `parley skill`: an owner lists, adds, trusts, updates and removes skills. */
 import path from 'node:path';
-import { loadConfig } from '../config.ts';
-import { GatewayError } from '../protocol/errors.ts';
-import { PARLEY } from '../protocol/texts/parley.ts';
-import { writeWhole } from '../settings/index.ts';
+import { loadConfig } from '../../config.ts';
+import { GatewayError } from '../../protocol/errors.ts';
+import { PARLEY } from '../../protocol/texts/parley.ts';
+import { writeWhole } from '../../settings/index.ts';
 import {
   describeChanges,
   describeSkill,
@@ -11,9 +11,9 @@ import {
   skillLine,
   type SkillFolder,
   Skills,
-} from '../skills/index.ts';
-import { readArguments } from './arguments.ts';
-import { type Dialog, openDialog } from './dialog.ts';
+} from '../../skills/index.ts';
+import { readArguments } from '../arguments.ts';
+import { type Dialog, openDialog } from '../dialog.ts';
 
 const USAGE = `Expected: skill [list] | add SOURCE [NAME...] [--all] [--trust] | show NAME | trust NAME | update [NAME] [--yes] | remove NAME. See: ${PARLEY} skill --help`;
 

@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { parley, startGatewayProcess } from '../child.ts';
-import { makeEmbeddedHome } from '../database.ts';
-import { type ChatBody, type Reply, startFakeOllama } from '../fakes/ollama/ollama.ts';
-import { withoutNotes } from '../fakes/model/spoken-text.ts';
-import { startBridgeProgram } from '../fakes/plugins/bridge-program.ts';
-import { stepsOf } from './page-files.ts';
-import { codeBlocks } from './pages.ts';
+import { parley, startGatewayProcess } from '../../child.ts';
+import { makeEmbeddedHome } from '../../database.ts';
+import { type ChatBody, type Reply, startFakeOllama } from '../../fakes/ollama/ollama.ts';
+import { withoutNotes } from '../../fakes/model/spoken-text.ts';
+import { startBridgeProgram } from '../../fakes/plugins/bridge-program.ts';
+import { stepsOf } from '../../docs/page-files.ts';
+import { codeBlocks } from '../../docs/pages.ts';
 
 const PAGE = 'docs/plugins.md';
 const SECRET = 'the-secret-of-the-bridge';
@@ -43,7 +43,7 @@ it('adds a channel and a tool without a change of the repository, and chats thro
       words.map((word) => (word.startsWith('./') ? path.join(folder, word) : word)),
       environment,
     );
-    expect(code, stdout + stderr).toBe(0);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^ok +ends within 5 s/m);
     expect(stdout).not.toMatch(/^failed/m);
   }
