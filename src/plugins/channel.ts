@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { ChannelError, channelUnavailable } from '../protocol/errors.ts';
 import type { Channel, Finding, OutboundPart } from '../protocol/channel.ts';
 import type { Log } from '../protocol/log.ts';
-import type { SentMessage } from '../protocol/message.ts';
+import type { Place, SentMessage } from '../protocol/message.ts';
 import type { PlatformAnswer, PlatformRequest } from '../protocol/receive.ts';
 import type { PluginChannelFacts, PluginPart } from '../protocol/plugin.ts';
 import { toChannelError } from './channel-errors.ts';

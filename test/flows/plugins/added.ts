@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { openDialog } from '../../../src/commands/dialog.ts';
-import { pluginCommand } from '../../../src/commands/plugin.ts';
+import { pluginCommand } from '../../../src/commands/packages/plugin.ts';
 import { openBuiltPlugin } from '../../fakes/plugins/hosted-channel.ts';
 
 /** Builds a plug-in, and adds it to a home before its gateway starts; `file` is then its `config.json`. */
