@@ -174,7 +174,7 @@ export class Sending {
   }
 }
 
-export function textBody(text: string): Body {
+function textBody(text: string): Body {
   return { type: 'text', text: { body: text, preview_url: false } };
 }
 

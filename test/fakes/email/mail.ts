@@ -8,7 +8,7 @@ import { SMTPServer } from 'smtp-server';
 import type { StoredMail } from './folder.ts';
 import { FakeImap } from './imap.ts';
 
-export const MAIL_ADDRESS = 'parley@example.org';
+const MAIL_ADDRESS = 'parley@example.org';
 export const MAIL_PASSWORD = 'the-password-of-the-mailbox';
 export const AUTHSERV_ID = 'mx.example.org';
 

@@ -7,7 +7,8 @@ import manifest from '../../../plugins/whatsapp/parley.plugin.json' with { type:
 import { RefusalCounts, toFailure } from '../../../plugins/whatsapp/failures.ts';
 import { MAX_HELD } from '../../../plugins/whatsapp/backlog.ts';
 import { channel } from '../../../plugins/whatsapp/main.ts';
-import { bodiesOf } from '../../../plugins/whatsapp/sending.ts';
+import { MAX_REMEMBERED, put } from '../../../plugins/whatsapp/outcomes.ts';
+import { bodiesOf, MAX_LENGTH } from '../../../plugins/whatsapp/sending.ts';
 import type { PluginChannel, PluginPart } from '../../../src/protocol/plugin.ts';
 import { FakeHost } from '../../fakes/plugins/host.ts';
 import { choicesOf } from '../../fakes/whatsapp/shown.ts';
@@ -282,4 +283,11 @@ it('tells `parley doctor` whose number it is, that a token is refused, and what 
   const { WHATSAPP_TEMPLATE: _, ...settings } = host.settings;
   const bare = channel(new FakeHost(manifest, settings));
   expect(await bare.check?.(signal)).toMatchObject([{ level: 'ok' }, { level: 'warning' }]);
+});
+
+it('promises in its manifest what it sends, and remembers a limited number of messages', () => {
+  expect(manifest.channel.capabilities.maxLength).toBe(MAX_LENGTH);
+  const map = new Map<string, number>();
+  for (let at = 0; at <= MAX_REMEMBERED; at += 1) put(map, String(at), at);
+  expect([map.size, map.has('0'), map.has('1')]).toEqual([MAX_REMEMBERED, false, true]);
 });
