@@ -21,6 +21,15 @@ import { providerKinds } from './providers/index.ts';
 import * as security from './security/index.ts';
 import * as skills from './skills/index.ts';
 
+/** Plug-ins are fetched, read and pinned as skills are. */
+export const folderTools = {
+  openSource: skills.openSource,
+  sourceName: skills.sourceName,
+  readContents: skills.readContents,
+  writeContents: skills.writeContents,
+  hashOf: skills.hashOf,
+};
+
 /** What is installed in the home of an environment, with the manifests of all channels. Never throws. */
 export function listsOf(environment: Environment): {
   installed: readonly InstalledPlugin[];
@@ -82,7 +91,7 @@ export function openPluginHosts(
 export async function verifyInstalled(
   plugin: Pick<ConfiguredPlugin, 'manifest' | 'folder' | 'hash'>,
 ): Promise<void> {
-  await verifyPlugin(plugin, skills);
+  await verifyPlugin(plugin, folderTools);
 }
 
 /** How plug-ins are kept from other hosts and files on this machine, in a sentence. */

@@ -7,7 +7,7 @@ import { mediaShape } from '../protocol/media.ts';
 import type { InboundMessage } from '../protocol/message.ts';
 
 /** Longest id of a person, chat, thread or message, and longest name, in UTF-16 units. */
-export const MAX_ID_CHARS = 250;
+const MAX_ID_CHARS = 250;
 const MAX_NAME_CHARS = 300;
 /** Longest text of a message; the intake has a lower limit of its own. */
 const MAX_TEXT_CHARS = 1_000_000;

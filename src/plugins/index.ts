@@ -2,14 +2,12 @@
 export { channelManifestOf } from './channel-facts.ts';
 export { configurePlugins, type ConfiguredPlugin, pluginsRule } from './configured.ts';
 export {
-  type FolderTools,
   type InstalledPlugin,
   type PluginFolder,
   Plugins,
   readInstalled,
   verifyPlugin,
 } from './installed.ts';
-export { CONTRACT } from './manifest.ts';
 export { createPluginHosts, type PluginHosts, type PluginsDeps } from './plugins.ts';
 export { pluginConfinement } from './confinement.ts';
 export { newRights, rightsInWords } from './rights.ts';

@@ -15,7 +15,7 @@ const DATA_FOLDER = 'plugins-data';
 /** Unfinished work in the folder of the files. */
 const NEW = '.new-';
 /** Plug-ins of one home. */
-export const MAX_PLUGINS = 50;
+const MAX_PLUGINS = 50;
 
 /** What the folder of a plug-in may hold. */
 export const PLUGIN_RULES = {

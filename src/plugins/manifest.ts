@@ -10,7 +10,7 @@ import { inEnglish } from '../protocol/texts/say.ts';
 /** The name of the file. */
 export const MANIFEST_FILE = 'parley.plugin.json';
 /** The version of the contract that this gateway speaks. */
-export const CONTRACT = 1;
+const CONTRACT = 1;
 /** Largest manifest, in bytes: tools bring their schemas. */
 export const MAX_MANIFEST_BYTES = 256 * 1024;
 /** Memory of a plug-in, in MiB. */
@@ -193,7 +193,7 @@ const shape = z
 
 /** What no single field shows. */
 function problemsOf(manifest: PluginManifest): string[] {
-  const { main, channel: facts, tools = [], provider, skills, settings = [], rights: needs } = manifest;
+  const { main, channel: facts, tools = [], provider, skills, settings = [], rights: allowed } = manifest;
   const problems: string[] = [];
   const runs = facts !== undefined || tools.length > 0 || provider !== undefined;
   if (!runs && skills === undefined) problems.push('must have a channel, tools, a provider or skills');
@@ -202,7 +202,7 @@ function problemsOf(manifest: PluginManifest): string[] {
   const missing = (name: string): boolean => !names.includes(name);
   if (facts !== undefined && (missing(facts.needs) || !VARIABLE.test(facts.needs)))
     problems.push('channel.needs: must be a variable of settings');
-  for (const rule of [...(needs?.network ?? []), ...(needs?.listen ?? [])])
+  for (const rule of [...(allowed?.network ?? []), ...(allowed?.listen ?? [])])
     for (const [, name = ''] of String(rule).matchAll(SETTING_IN_BRACES))
       if (missing(name)) problems.push(`rights: {${name}} is no setting`);
   for (const list of [names, tools.map(({ name }) => name)])

@@ -4,7 +4,7 @@ import type { Log } from '../protocol/log.ts';
 import { clipEnd } from '../lib/text.ts';
 
 /** Lines of one plug-in per second, and at once after a quiet time. */
-export const LINES_PER_SECOND = 10;
+const LINES_PER_SECOND = 10;
 export const LINES_AT_ONCE = 50;
 /** Longest line, in UTF-16 units. */
 const MAX_LINE_CHARS = 2_000;

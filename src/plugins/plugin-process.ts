@@ -18,7 +18,7 @@ import { type OpenProxy, type PluginPlace, type RunningPlugin, spawnPlugin } fro
 export const MAX_CALLS = 128;
 /** Calls of it that the gateway works on; while there are more, nothing is read from it. */
 export const MAX_ASKED = 32;
-/** Answers that the plug-in does not read, in bytes, before it is exit. */
+/** Answers that the plug-in does not read, in bytes, before it is ended. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /** Waits, in milliseconds. */
@@ -84,7 +84,7 @@ export class PluginProcess {
   #ends = 0;
   #startedAt = 0;
   #nextStartAt = 0;
-  /** Its newest printed line, which often says problem it exit. */
+  /** Its newest printed line, which often says why it ended. */
   #lastLine = '';
   #methods: readonly string[] = [];
   /** True while something waits for messages of it: it is then started again by itself. */
@@ -190,7 +190,7 @@ export class PluginProcess {
       const ending = signal === null ? `with status ${code}` : `by ${signal}`;
       this.#over(
         running,
-        `it exit ${ending}${this.#lastLine === '' ? '' : `: ${oneLine(this.#lastLine).slice(0, 200)}`}`,
+        `it ended ${ending}${this.#lastLine === '' ? '' : `: ${oneLine(this.#lastLine).slice(0, 200)}`}`,
       );
     });
   }
@@ -288,7 +288,7 @@ export class PluginProcess {
     }
   }
 
-  /** A call took too long: a process that shows no sign of life is exit. */
+  /** A call took too long: a process that shows no sign of life is ended. */
   async #examine(running: RunningPlugin): Promise<void> {
     try {
       await this.#send('ping', [], { limitMs: this.#timing.pingMs });
@@ -367,7 +367,7 @@ export class PluginProcess {
   async close(): Promise<'ended' | 'killed'> {
     clearTimeout(this.#restart);
     this.isNeeded = false;
-    // A start that fails has already exit what it began.
+    // A start that fails has already ended what it began.
     await this.#starting?.catch(() => undefined);
     this.#state = 'closed';
     const running = this.#running;

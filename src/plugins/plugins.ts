@@ -16,8 +16,8 @@ import type { OpenProxy } from './spawn-plugin.ts';
 import { toolsOf } from './tools.ts';
 
 /** Values that a plug-in keeps in the database, and how long each of them and its name may be. */
-export const MAX_STORED_KEYS = 1_000;
-export const MAX_STORED_CHARS = 16 * 1024;
+const MAX_STORED_KEYS = 1_000;
+const MAX_STORED_CHARS = 16 * 1024;
 /** Attempts to store a value while other nodes store theirs. */
 const STORE_TRIES = 5;
 

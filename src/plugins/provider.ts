@@ -12,7 +12,7 @@ const ASK_MS = 10_000;
 /** Longest answer; silence within it ends it sooner. */
 const CHAT_MS = 3_600_000;
 /** Chunks that the gateway has not read yet: a plug-in that floods loses the answer. */
-export const MAX_UNREAD_CHUNKS = 10_000;
+const MAX_UNREAD_CHUNKS = 10_000;
 /** Calls that may wait for a slot. */
 const MAX_WAITING = 4_096;
 const USUAL_CONCURRENCY = 32;
@@ -173,7 +173,7 @@ async function* chunksOf(
       await wake.promise;
       wake = Promise.withResolvers<void>();
     } else if ('error' in over) throw over.error;
-    else throw broken('it end without "done"');
+    else throw broken('it ended without "done"');
   }
 }
 

@@ -85,7 +85,7 @@ export function rightsInWords({ rights = {}, settings = [] }: PluginManifest): s
   ];
 }
 
-/** What a wider version of a plug-in asks for that the one previous did not; empty if its rights have not grown. */
+/** What a wider version of a plug-in asks for that the one before did not; empty if its rights have not grown. */
 export function newRights(previous: PluginManifest, next: PluginManifest): string[] {
   const old = new Set(rightsInWords(previous));
   return rightsInWords(next).filter((line) => !old.has(line));

@@ -2,6 +2,7 @@
 /**
  * Throw this shape (any `Error` with these fields) where a platform refuses or fails. Any other error of a call counts
  * as `unavailable`. The message must contain no secret.
+ * @public
  */
 export interface PluginFailure extends Error {
   /**

@@ -265,7 +265,10 @@ export interface PluginProvider {
   ): Promise<{ vectors: number[][]; promptTokens: number }>;
 }
 
-/** Throw this shape where a model server fails. Any other error counts as `bad_response`. */
+/**
+ * Throw this shape where a model server fails. Any other error counts as `bad_response`.
+ * @public
+ */
 export interface PluginModelFailure extends Error {
   code:
     | 'context_overflow'

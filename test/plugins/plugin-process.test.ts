@@ -1,6 +1,8 @@
 /** A plug-in's process: what it may do, and that whatever it does wrong ends in a word and harms only itself. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +12,7 @@ import { LINES_AT_ONCE } from '../../src/plugins/plugin-log.ts';
 import { MAX_ASKED, MAX_CALLS } from '../../src/plugins/plugin-process.ts';
 import { MAX_FRAME_BYTES } from '../../src/plugins/process/frames.ts';
 import { GatewayError } from '../../src/protocol/errors.ts';
+import { makeCertificates } from '../fakes/network/certificates.ts';
 import { openToy, TOY_SECRET, toolFacts, toolsSource, type Toy } from './harness.ts';
 
 const WAIT = { timeout: 20_000, interval: 20 };
@@ -68,6 +71,35 @@ describe('a plug-in', () => {
       /network: 127\.0\.0\.1:\d+ is not among the rights of this plug-in/,
     );
     expect(await run(toy, { url: 'https://example.org/' })).toMatch(/network: example\.org:443 is not among/);
+  });
+
+  it('speaks TLS with the host itself, whose certificate it checks by its name', async () => {
+    const { authority, certificate, key, remove } = await makeCertificates('DNS:localhost');
+    const server = createTlsServer(
+      { cert: readFileSync(certificate), key: readFileSync(key) },
+      (_request, response) => response.end('secret hi'),
+    ).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(async () => {
+      server.close();
+      await remove();
+    });
+    const address = server.address();
+    const url = `https://localhost:${typeof address === 'object' ? address?.port : ''}/`;
+    const body = `async ({ url, ca }) => {
+      const https = await import('node:https');
+      return await new Promise((resolve) => {
+        const request = https.get(url, { ca }, (answer) => answer.on('data', (data) => resolve(String(data))));
+        request.on('error', (error) => resolve(error.code));
+      });
+    }`;
+    const toy = await withTool(
+      body,
+      { settings: [{ name: 'TOY_URL', description: 'url' }], rights: { network: ['{TOY_URL}'] } },
+      { settings: { TOY_URL: url } },
+    );
+    expect(await run(toy, { url, ca: readFileSync(authority, 'utf8') })).toBe('secret hi');
+    expect(await run(toy, { url })).toMatch(/SELF_SIGNED|UNABLE_TO/);
   });
 
   it('learns why a host cannot be reached', async () => {

@@ -7,7 +7,7 @@ import pino from 'pino';
 import { type Config, loadConfig, secretsOf } from '../../config.ts';
 import { escapeControls } from '../../lib/text.ts';
 import { redactor } from '../../ops/log.ts';
-import { confinementSentence, kindsWith, verifyInstalled } from '../../plugin-setup.ts';
+import { confinementSentence, folderTools, kindsWith, verifyInstalled } from '../../plugin-setup.ts';
 import {
   type ConfiguredPlugin,
   configurePlugins,
@@ -55,7 +55,12 @@ export async function pluginCommand(
   const { positionals, values } = readArguments(args, USAGE, { options, allowPositionals: true });
   const [action = 'list', name, ...more] = positionals;
   const config = loadConfig(env);
-  const work = { config, plugins: new Plugins(config.home, writeWhole, skills), dialog, agrees: values.yes };
+  const work = {
+    config,
+    plugins: new Plugins(config.home, writeWhole, folderTools),
+    dialog,
+    agrees: values.yes,
+  };
   try {
     if (more.length > 0) throw new GatewayError('usage', USAGE);
     if (action === 'list' && name === undefined) return await list(work);
@@ -162,7 +167,7 @@ function refuseTakenNames(config: Config, { manifest: { name } }: PluginFolder):
 }
 
 function nextStep({ manifest: { name, channel, settings = [] } }: PluginFolder): string {
-  const required = settings.filter(({ required }) => required === true).map((one) => one.name);
+  const required = settings.filter((one) => one.required === true).map((one) => one.name);
   const set =
     required.length === 0
       ? ''

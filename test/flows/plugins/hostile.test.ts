@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { Plugins } from '../../../src/plugins/index.ts';
 import { writeWhole } from '../../../src/settings/index.ts';
-import * as skills from '../../../src/skills/index.ts';
+import { folderTools } from '../../../src/plugin-setup.ts';
 import { writePlugin } from '../../plugins/harness.ts';
 import { describeGateway, FRIENDS, OWNER, WAIT } from '../setup.ts';
 
@@ -70,7 +70,7 @@ const access = {
 async function furnish(home: string): Promise<void> {
   await writeFile(path.join(home, 'config.json'), JSON.stringify({ access }), { mode: 0o600 });
   const folder = await writePlugin(MANIFEST, MAIN, () => undefined);
-  const plugins = new Plugins(home, writeWhole, skills);
+  const plugins = new Plugins(home, writeWhole, folderTools);
   await plugins.store(await plugins.read(folder), folder);
 }
 
