@@ -7,9 +7,10 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY src ./src
 COPY channels ./channels
+COPY plugins ./plugins
 # What only builds leaves, and so does the Node.js that comes with the packages: the image has its own. Other optional packages
 # are needed: what reads pictures is one of them. Traces for OpenTelemetry work in the image without a further installation.
-RUN npm run build && npm prune --omit=dev \
+RUN npm run build && npm run build:plugins && npm prune --omit=dev \
   && npm install --no-save --save-prod --omit=dev @opentelemetry/api@1.10.0 @opentelemetry/exporter-trace-otlp-proto@0.301.1 @opentelemetry/resources@3.1.1 @opentelemetry/sdk-trace@3.1.1 \
   && rm -rf node_modules/node-linux-* node_modules/.bin/node
 

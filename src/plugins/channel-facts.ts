@@ -84,7 +84,8 @@ export function capabilitiesOf({ capabilities, rates }: PluginChannelFacts): Cap
     maxCaption: maxFileBytes === 0 ? 0 : (capabilities.maxCaption ?? maxLength),
     reactsIn: { private: reactions.includes('private'), group: reactions.includes('group') },
     maxLength,
-    rates: ratesOf(rates),
+    // Answers that do not grow have no interval.
+    rates: ratesOf({ ...rates, editIntervalMs: edit ? rates.editIntervalMs : 0 }),
   });
 }
 

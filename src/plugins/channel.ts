@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { ChannelError, channelUnavailable } from '../protocol/errors.ts';
 import type { Channel, Finding, OutboundPart } from '../protocol/channel.ts';
 import type { Log } from '../protocol/log.ts';
-import type { SentMessage } from '../protocol/message.ts';
+import type { Place, SentMessage } from '../protocol/message.ts';
 import type { PlatformAnswer, PlatformRequest } from '../protocol/receive.ts';
 import type { PluginChannelFacts, PluginPart } from '../protocol/plugin.ts';
 import { toChannelError } from './channel-errors.ts';
@@ -48,9 +48,10 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
     ...promisedMethods(facts.capabilities, calls, process),
     download: (media, signal) =>
       downloaded(process, signal, (file) => call('download', [media, file], { signal, limitMs: FILE_MS })),
-    async isAdmin(place, senderId) {
-      return (await unlessMissing(call('isAdmin', [placeOf(place), senderId]))) === true;
-    },
+    ...(hasGroups(facts) && {
+      isAdmin: async (place: Place, senderId: string) =>
+        (await unlessMissing(call('isAdmin', [placeOf(place), senderId]))) === true,
+    }),
     async before(place, messageId, limit) {
       const messages = await unlessMissing(call('before', [placeOf(place), messageId, limit]));
       return readEarlier(checked(earlierShape, messages ?? [], 'before'), limit);
@@ -59,6 +60,11 @@ export function createHostedChannel(parts: HostedChannelParts): HostedChannel {
       answerRequest: (request: PlatformRequest) => answerRequest(call, log, request),
     }),
   };
+}
+
+/** Where every chat has the id of a person, there are no others. */
+function hasGroups({ ids }: PluginChannelFacts): boolean {
+  return ids.chatIsUser !== true || ids.chat !== ids.user;
 }
 
 interface ChannelCalls {

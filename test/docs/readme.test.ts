@@ -58,7 +58,7 @@ describe('the container', () => {
     // The program in sharp that reads images is an optional package for each platform.
     expect(dockerfile).not.toContain('--omit=optional');
     const copied = [...dockerfile.matchAll(/^COPY ([a-z]+) \.\//gm)].map(([, name]) => name ?? '');
-    expect(copied).toEqual(['src', 'channels', 'drizzle']);
+    expect(copied).toEqual(['src', 'channels', 'plugins', 'drizzle']);
     expect(copied.filter((name) => !existsSync(path.join(ROOT, name)))).toEqual([]);
   });
 

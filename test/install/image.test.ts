@@ -37,7 +37,14 @@ describe('the Dockerfile', () => {
   });
 
   it('builds from all sources, and has what the package has', () => {
-    expect(sourcesOfBuild()).toEqual(['package.json', 'package-lock.json', '.npmrc', 'src', 'channels']);
+    expect(sourcesOfBuild()).toEqual([
+      'package.json',
+      'package-lock.json',
+      '.npmrc',
+      'src',
+      'channels',
+      'plugins',
+    ]);
     expect(
       copied()
         .map(({ from }) => from)
