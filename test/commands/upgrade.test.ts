@@ -4,7 +4,7 @@ import { judgeTrial, type TrialView } from '../../src/commands/upgrade/trial.ts'
 import { readUpgradeOptions } from '../../src/commands/upgrade/upgrade.ts';
 
 const report = { readyAt: 0, isReady: true, answered: 0, failed: 0 };
-const view: TrialView = { report, ended: undefined, startedMs: 1_000, readyMs: 500 };
+const view: TrialView = { report, end: undefined, startedMs: 1_000, readyMs: 500 };
 const judged = (more: Partial<TrialView>, told: Partial<typeof report> = {}) => {
   const outcome = judgeTrial({ ...view, report: { ...report, ...told }, ...more });
   return typeof outcome === 'object' ? outcome.reason : outcome;
@@ -35,7 +35,7 @@ describe('a version that is tried', () => {
       { isReady: false },
       'It cannot reach its database or a channel that ran before.',
     ],
-    ['is given up when it ends', { ended: 'SIGSEGV' }, { answered: 3 }, 'It ended (SIGSEGV).'],
+    ['is given up when it ends', { end: 'SIGSEGV' }, { answered: 3 }, 'It ended (SIGSEGV).'],
     ['may take two minutes to start', { report: undefined, startedMs: 119_999 }, {}, undefined],
     [
       'is given up when it takes longer',
@@ -49,8 +49,8 @@ describe('a version that is tried', () => {
 });
 
 it('names one version, or goes back', () => {
-  expect(readUpgradeOptions(['1.4.0'])).toEqual({ asked: '1.4.0', back: false });
-  expect(readUpgradeOptions(['--back'])).toEqual({ asked: undefined, back: true });
+  expect(readUpgradeOptions(['1.4.0'])).toEqual({ target: '1.4.0', back: false });
+  expect(readUpgradeOptions(['--back'])).toEqual({ target: undefined, back: true });
   for (const args of [['1.4.0', '1.5.0'], ['--back', '1.4.0'], ['--now']])
     expect(() => readUpgradeOptions(args)).toThrow('upgrade');
 });

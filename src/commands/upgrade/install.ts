@@ -35,16 +35,16 @@ export interface InstallDeps {
  * Installs what is asked for: a folder with the program, a version, or the newest one. An installed version is used again. Throws
  * `GatewayError('upgrade_failed' | 'usage' | 'up_to_date')`.
  */
-export async function installVersion(asked: string | undefined, deps: InstallDeps): Promise<Version> {
-  if (asked !== undefined && existsSync(path.join(asked, 'package.json')))
-    return await fromFolder(path.resolve(asked), deps);
-  if (asked !== undefined && !REFERENCE.test(asked))
+export async function installVersion(target: string | undefined, deps: InstallDeps): Promise<Version> {
+  if (target !== undefined && existsSync(path.join(target, 'package.json')))
+    return await fromFolder(path.resolve(target), deps);
+  if (target !== undefined && !REFERENCE.test(target))
     throw new GatewayError(
       'usage',
-      `"${oneLine(asked).slice(0, 80)}" is neither a folder with the program nor a version.`,
+      `"${oneLine(target).slice(0, 80)}" is neither a folder with the program nor a version.`,
     );
   await mkdir(deps.folder, { recursive: true, mode: 0o700 });
-  return existsSync(path.join(OWN.root, '.git')) ? await fromGit(asked, deps) : await fromNpm(asked, deps);
+  return existsSync(path.join(OWN.root, '.git')) ? await fromGit(target, deps) : await fromNpm(target, deps);
 }
 
 async function fromFolder(root: string, deps: InstallDeps): Promise<Version> {
@@ -53,14 +53,14 @@ async function fromFolder(root: string, deps: InstallDeps): Promise<Version> {
   return one;
 }
 
-async function fromGit(asked: string | undefined, deps: InstallDeps): Promise<Version> {
+async function fromGit(target: string | undefined, deps: InstallDeps): Promise<Version> {
   const { folder, step, signal } = deps;
   const git = async (...args: string[]): Promise<string> =>
     await program('git', ['-C', OWN.root, ...args], signal);
   const hasOrigin = (await git('remote')).split('\n').includes('origin');
   step('Asking for new versions…');
   if (hasOrigin) await git('fetch', '--quiet', '--tags', 'origin');
-  const reference = asked ?? newestOf((await git('tag', '--list')).split('\n'));
+  const reference = target ?? newestOf((await git('tag', '--list')).split('\n'));
   if (reference === undefined)
     throw failed(
       'The repository has no tag of a version. Name a branch or a commit',
@@ -97,16 +97,16 @@ async function commitOf(
   throw failed(`The repository has no version ${reference}. See what there is`, `git -C ${OWN.root} tag`);
 }
 
-async function fromNpm(asked: string | undefined, deps: InstallDeps): Promise<Version> {
+async function fromNpm(target: string | undefined, deps: InstallDeps): Promise<Version> {
   const { folder, step, signal } = deps;
   const { name } = packageFile;
   step('Asking for new versions…');
-  const asks = ['view', `${name}@${asked ?? 'latest'}`, 'version', '--json'];
-  const found = parseJson(await program('npm', asks, signal));
-  const version = Array.isArray(found) ? found.at(-1) : found;
+  const asks = ['view', `${name}@${target ?? 'latest'}`, 'version', '--json'];
+  const listed = parseJson(await program('npm', asks, signal));
+  const version = Array.isArray(listed) ? listed.at(-1) : listed;
   if (typeof version !== 'string' || !VERSION_TAG.test(version))
     throw failed(
-      `npm has no version ${asked ?? 'of the program'}. See what there is`,
+      `npm has no version ${target ?? 'of the program'}. See what there is`,
       `npm view ${name} versions`,
     );
   const place = path.join(folder, version);

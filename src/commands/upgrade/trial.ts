@@ -36,7 +36,7 @@ const REPORT_MS = 250;
 /** Longest stop of a version that failed, in milliseconds, before it is killed. */
 const STOP_MS = 30_000;
 
-const report = z.object({
+const reportShape = z.object({
   /** When its channels received for the first time, as Unix time in milliseconds. */
   readyAt: z.number(),
   /** It can take and answer messages now. */
@@ -46,13 +46,13 @@ const report = z.object({
   failed: z.number(),
 });
 
-export type TrialReport = z.infer<typeof report>;
+export type TrialReport = z.infer<typeof reportShape>;
 
 /** What is known of a version that is tried. */
 export interface TrialView {
   report: TrialReport | undefined;
   /** How its process ended. */
-  ended: string | undefined;
+  end: string | undefined;
   /** Since it was started, and since it was ready, in milliseconds. */
   startedMs: number;
   readyMs: number;
@@ -60,21 +60,21 @@ export interface TrialView {
 
 /** Whether the version is kept, or why not; undefined = nothing is decided yet. Pure. */
 export function judgeTrial({
-  report: told,
-  ended,
+  report,
+  end,
   startedMs,
   readyMs,
 }: TrialView): 'kept' | { reason: string } | undefined {
-  if (ended !== undefined) return { reason: `It ended (${ended}).` };
-  if (told === undefined)
+  if (end !== undefined) return { reason: `It ended (${end}).` };
+  if (report === undefined)
     return startedMs < START_MS ? undefined : { reason: `It was not ready within ${START_MS / 1_000} s.` };
-  const { answered, failed, isReady } = told;
-  if (answered === 0 && failed >= TOO_MANY_FAILURES)
-    return { reason: `Its first ${failed} answers failed, and none was whole.` };
-  if (answered >= ENOUGH_ANSWERS && failed === 0) return 'kept';
+  const { answered: answers, failed: failures, isReady } = report;
+  if (answers === 0 && failures >= TOO_MANY_FAILURES)
+    return { reason: `Its first ${failures} answers failed, and none was whole.` };
+  if (answers >= ENOUGH_ANSWERS && failures === 0) return 'kept';
   if (readyMs < WATCH_MS) return undefined;
   if (!isReady) return { reason: 'It cannot reach its database or a channel that ran before.' };
-  return failed > answered ? { reason: `${failed} answers failed, and ${answered} were whole.` } : 'kept';
+  return failures > answers ? { reason: `${failures} answers failed, and ${answers} were whole.` } : 'kept';
 }
 
 /**
@@ -93,10 +93,10 @@ export async function tryVersion(versions: VersionsState): Promise<void> {
   let outcome: ReturnType<typeof judgeTrial>;
   while (outcome === undefined && !life.isAskedToEnd) {
     await pause(LOOK_MS);
-    const told = readReport(file);
+    const report = readReport(file);
     const now = Date.now();
-    const times = { startedMs: now - startedAt, readyMs: now - (told?.readyAt ?? now) };
-    outcome = judgeTrial({ report: told, ended: life.ended, ...times });
+    const times = { startedMs: now - startedAt, readyMs: now - (report?.readyAt ?? now) };
+    outcome = judgeTrial({ report, end: life.end, ...times });
   }
   if (outcome === undefined || outcome === 'kept') {
     // Asked to end before anything is decided: the next start tries it again.
@@ -109,24 +109,24 @@ export async function tryVersion(versions: VersionsState): Promise<void> {
 
 /** A child, whose signals come from this process. */
 interface Life {
-  readonly ended: string | undefined;
+  readonly end: string | undefined;
   readonly code: number | undefined;
   readonly isAskedToEnd: boolean;
   readonly over: Promise<unknown>;
 }
 
 function follow(child: ChildProcess): Life {
-  let ended: string | undefined;
+  let end: string | undefined;
   let code: number | undefined;
   let isAskedToEnd = false;
   const over = once(child, 'exit').then(
     ([exitCode, signal]: (number | string | null)[]) => {
       code = typeof exitCode === 'number' ? exitCode : 1;
-      ended = typeof exitCode === 'number' ? `code ${exitCode}` : String(signal);
+      end = typeof exitCode === 'number' ? `code ${exitCode}` : String(signal);
     },
     (error: unknown) => {
       code = 1;
-      ended = error instanceof Error ? error.message : String(error);
+      end = error instanceof Error ? error.message : String(error);
     },
   );
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) {
@@ -138,8 +138,8 @@ function follow(child: ChildProcess): Life {
     });
   }
   return {
-    get ended() {
-      return ended;
+    get end() {
+      return end;
     },
     get code() {
       return code;
@@ -158,8 +158,8 @@ async function endWith(life: Life): Promise<never> {
   process.exit(life.code);
 }
 
-async function stop(child: ChildProcess, { ended, over }: Life): Promise<void> {
-  if (ended !== undefined) return;
+async function stop(child: ChildProcess, { end, over }: Life): Promise<void> {
+  if (end !== undefined) return;
   child.kill('SIGTERM');
   const late = new AbortController();
   const kill = pause(STOP_MS, undefined, { signal: late.signal }).then(
@@ -195,7 +195,7 @@ function goBack({ trial, origin, current }: VersionsState, reason: string): void
 
 function readReport(file: string): TrialReport | undefined {
   try {
-    return report.safeParse(parseJson(readFileSync(file, 'utf8'))).data;
+    return reportShape.safeParse(parseJson(readFileSync(file, 'utf8'))).data;
   } catch {
     // It has not been written yet.
     return undefined;
@@ -214,8 +214,8 @@ export function reportTrial(
   const readyAt = Date.now();
   const parent = process.ppid;
   const write = async (): Promise<void> => {
-    const told: TrialReport = { readyAt, ...(await look()) };
-    writeFileSync(`${file}.new`, JSON.stringify(told), { mode: 0o600 });
+    const report: TrialReport = { readyAt, ...(await look()) };
+    writeFileSync(`${file}.new`, JSON.stringify(report), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   };
   const tick = (): void => {

@@ -39,7 +39,7 @@ export interface UpgradeTerminal {
 
 /** What is asked for. */
 export interface UpgradeOptions {
-  asked: string | undefined;
+  target: string | undefined;
   back: boolean;
 }
 
@@ -48,9 +48,9 @@ export function readUpgradeOptions(args: readonly string[]): UpgradeOptions {
   const options = { back: { type: 'boolean' } } as const;
   const { positionals, values } = readArguments(args, USAGE, { options, allowPositionals: true });
   const { back = false } = values;
-  const [asked, ...more] = positionals;
-  if (more.length > 0 || (back && asked !== undefined)) throw new GatewayError('usage', USAGE);
-  return { asked, back };
+  const [target, ...more] = positionals;
+  if (more.length > 0 || (back && target !== undefined)) throw new GatewayError('usage', USAGE);
+  return { target, back };
 }
 
 /**
@@ -58,7 +58,7 @@ export function readUpgradeOptions(args: readonly string[]): UpgradeOptions {
  * print. Throws `GatewayError`: `upgrade_failed` with the reason; nothing has changed then, or the version before runs again.
  */
 export async function upgradeCommand(
-  { asked, back }: UpgradeOptions,
+  { target, back }: UpgradeOptions,
   config: Config,
   terminal: UpgradeTerminal,
 ): Promise<string> {
@@ -66,16 +66,16 @@ export async function upgradeCommand(
     throw new GatewayError('usage', 'On Windows, stop the gateway, install the new version, and start it.');
   const { home } = config;
   const folder = versionsFolder(home);
-  const before = readVersions(home) ?? firstState();
-  const current = currentOf(before);
-  const next = back ? previousOf(before) : await installVersion(asked, { folder, ...terminal });
+  const versions = readVersions(home) ?? firstState();
+  const current = currentOf(versions);
+  const next = back ? previousOf(versions) : await installVersion(target, { folder, ...terminal });
   if (next.root === current.root) return `Version ${current.version} runs already.`;
   await check(next, home, terminal);
   const file = path.join(home, BACKUPS_FOLDER, `before-${next.version}-${Date.now()}.backup`);
   terminal.step('Making a backup…');
   await backupCommand(config, terminal, { file, passphraseFile: undefined, replace: false });
   const id = randomUUID();
-  writeVersions({ ...before, trial: { ...next, id } }, home);
+  writeVersions({ ...versions, trial: { ...next, id } }, home);
   const pid = await holderOf(home);
   if (pid === undefined)
     return `No gateway runs with ${home}. The next start tries version ${next.version}, and goes back to ${current.version} if it fails. Backup: ${file}`;
@@ -103,14 +103,14 @@ async function check(next: Version, home: string, { step, signal }: UpgradeTermi
   step(`Checking version ${next.version}…`);
   const [file, args] = startOf(next, ['config', 'validate']);
   await program(file, args, signal);
-  const { own, isAdditive } = compareMigrations(path.join(next.root, 'drizzle'));
+  const { own: migrations, isAdditive } = compareMigrations(path.join(next.root, 'drizzle'));
   if (!isAdditive)
     throw new GatewayError(
       'upgrade_failed',
       `Version ${next.version} changes tables that version ${OWN.version} needs, so it could not go back by itself: upgrade by hand, as docs/operating.md says.`,
     );
   // An older version meets tables that it does not know.
-  acceptMigrations(home, own);
+  acceptMigrations(home, migrations);
 }
 
 async function endOfTrial(

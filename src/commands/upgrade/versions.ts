@@ -13,7 +13,7 @@ import { parseJson } from '../../lib/json/json.ts';
 import { homeOf } from '../../launch/default-home.js';
 
 /** Where upgrades install versions, below the home. */
-export const VERSIONS_FOLDER = 'versions';
+const VERSIONS_FOLDER = 'versions';
 /** The exit code with which a version that is tried asks for the next one. */
 export const NEXT_VERSION_EXIT = 86;
 /** The variable that names the file in which a version that is tried reports. */

@@ -62,16 +62,11 @@ export function createMeters(version: string, restarts = 0): Meters {
   const modelTime = counter('parley_model_seconds_total', 'Time that models worked.', ['model', 'purpose']);
   const span = meterSpans(register, label);
   const subagents = histogram('parley_subagent_seconds', 'Runs of subagents.', ['outcome'], LONG);
-  const answers = { answered: 0, failed: 0 };
-  const meterTurn = meterTurns(register, label, span);
+  const { answers, ended } = countAnswers(meterTurns(register, label, span));
   return {
     registry,
     answers,
-    ended(traced) {
-      if (traced.ended && traced.attempt.outcome === 'failed') answers.failed += 1;
-      else if (traced.ended) answers.answered += 1;
-      meterTurn(traced);
-    },
+    ended,
     subagentEnded({ attempt: { outcome, ms, spans } }) {
       subagents.observe({ outcome: label('outcome', outcome) }, ms / 1_000);
       for (const one of spans) span(one);
@@ -96,6 +91,18 @@ export function createMeters(version: string, restarts = 0): Meters {
       requests.observe({ method, route, status: String(status) }, seconds);
     },
     deliveries: meterDeliveries(register),
+  };
+}
+
+/** Counts the turns that end, besides. */
+function countAnswers(next: Meters['ended']): Pick<Meters, 'answers' | 'ended'> {
+  const answers = { answered: 0, failed: 0 };
+  return {
+    answers,
+    ended(traced) {
+      if (traced.ended) answers[traced.attempt.outcome === 'failed' ? 'failed' : 'answered'] += 1;
+      next(traced);
+    },
   };
 }
 

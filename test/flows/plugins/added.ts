@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { openDialog } from '../../../src/commands/dialog.ts';
+import { openDialog } from '../../../src/commands/init/dialog.ts';
 import { pluginCommand } from '../../../src/commands/packages/plugin.ts';
 import { openBuiltPlugin } from '../../fakes/plugins/hosted-channel.ts';
 
