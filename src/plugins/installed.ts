@@ -5,6 +5,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { errorCode, GatewayError } from '../protocol/errors.ts';
 import type { PluginManifest } from '../protocol/plugin.ts';
+import { PARLEY } from '../protocol/texts/parley.ts';
 import { MANIFEST_FILE, MAX_MANIFEST_BYTES, readManifest } from './manifest.ts';
 
 /** The file in the home that pins what was installed. */
@@ -128,7 +129,7 @@ export async function verifyPlugin(
 }
 
 function advice(name: string): string {
-  return `"parley plugin update ${name}" installs it again from where it came.`;
+  return `"${PARLEY} plugin update ${name}" installs it again from where it came.`;
 }
 
 /** Changes the plug-ins of a home. */

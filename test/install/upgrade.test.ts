@@ -122,7 +122,7 @@ describe('an upgrade', { timeout: LONG }, () => {
             ({ status }) => status === 202,
             () => false,
           );
-          await pause(isAccepted ? 150 : 10);
+          await pause(isAccepted ? 250 : 10);
         }
       }
     })();
@@ -135,11 +135,22 @@ describe('an upgrade', { timeout: LONG }, () => {
     };
   }
 
+  /** All answers, once there are so many. */
   async function answersAt(url: string, count: number): Promise<string[]> {
     for (;;) {
-      const response = await fetch(`${url}/v1/sessions/http:steady/messages?limit=500`, { headers });
-      const { messages } = (await response.json()) as { messages: { role: string; content: string }[] };
-      const answers = messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
+      const answers: string[] = [];
+      for (let before = ''; ;) {
+        const response = await fetch(`${url}/v1/sessions/http:steady/messages?limit=100${before}`, {
+          headers,
+        });
+        const { messages } = (await response.json()) as {
+          messages: { role: string; content: string; seq: number }[];
+        };
+        const page = messages.filter(({ role }) => role === 'assistant').map(({ content }) => content);
+        answers.unshift(...page);
+        if (messages.length < 100) break;
+        before = `&before=${messages[0]?.seq}`;
+      }
       if (answers.length >= count) return answers;
       await pause(50);
     }

@@ -19,6 +19,7 @@ import * as showError from './failures/show-error.ts';
 import * as copy from './parts/copy.tsx';
 import * as dialog from './parts/dialog.tsx';
 import * as icon from './parts/icon.tsx';
+import * as laterParts from './parts/later.tsx';
 import * as time from './parts/time.tsx';
 import * as withCode from './parts/with-code.tsx';
 import * as requests from './requests.ts';
@@ -42,6 +43,7 @@ Reflect.set(globalThis, 'parleyShared', {
   './parts/copy.tsx': copy,
   './parts/dialog.tsx': dialog,
   './parts/icon.tsx': icon,
+  './parts/later.tsx': laterParts,
   './parts/time.tsx': time,
   './parts/with-code.tsx': withCode,
   './requests.ts': requests,

@@ -52,6 +52,7 @@ export function intakeOptions(store: TestStore, change: Partial<IntakeOptions> =
       profileErrors: () => [],
       mcp: () => [],
       plugins: () => [],
+      knowledge: () => undefined,
       settings: () => ({ errors: [], needsRestart: [] }),
       webhooks: async () => [],
       channelNotices: () => [],

@@ -17,7 +17,6 @@ import { asSentAgain } from './files.tsx';
 import { LinkedChats } from './linked-chats.tsx';
 import type { Outbox } from './outbox.ts';
 import type { TurnAct } from './turn/turn.ts';
-import { confirmUndo } from './undo-dialog.tsx';
 
 /** The chat that is shown, or was before the settings. */
 export const shownChat = signal<Chat | undefined>(undefined);
@@ -201,6 +200,7 @@ export class Chat {
       return;
     }
     if (act.do === 'undo') {
+      const { confirmUndo } = await import('./undo-dialog.tsx');
       if (!(await confirmUndo(await api.previewUndo(this.key, act.turnId)))) return;
       await api.undo(this.key, act.turnId);
     } else if (act.do === 'choose') await api.choose(this.key, act.turnId);

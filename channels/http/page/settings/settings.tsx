@@ -3,6 +3,7 @@ import type { ComponentType, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Approvals } from '../chats/approvals.ts';
 import { ListButton } from '../chats/inbox.tsx';
+import { later } from '../parts/later.tsx';
 import { say } from '../texts.ts';
 import { Access } from './access.tsx';
 import { Channels } from './channels.tsx';
@@ -10,7 +11,6 @@ import { type Config, ConfigAnswer, ConfigForm, isWithin } from './config-form.t
 import { type Setting, settingsIn } from './config-values.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { Environment } from './environment.tsx';
-import { Knowledge } from './knowledge.tsx';
 import { LogScreen } from './log.tsx';
 import { Memories } from './memories.tsx';
 import { Overview } from './overview.tsx';
@@ -20,7 +20,10 @@ import { Rules } from './rules.tsx';
 import { Schedules } from './schedules.tsx';
 import { SignIns } from './sign-ins.tsx';
 import { Tokens } from './tokens.tsx';
-import { Usage } from './usage.tsx';
+
+// Seldom opened: the first load does not wait for them.
+const Usage = later(async () => (await import('./usage.tsx')).Usage);
+const Knowledge = later(async () => (await import('./knowledge.tsx')).Knowledge);
 
 interface Screen {
   title: string;

@@ -59,5 +59,4 @@ export const pageKnowledge = {
   'page.citation.changed': 'The document has changed since. This is the passage as it was.',
   'page.citation.removed': 'The document is no longer there. This is the passage as it was.',
   'page.citation.whole': 'Open the document',
-  'page.citation.close': 'Close',
 } as const;

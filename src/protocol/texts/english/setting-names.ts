@@ -109,6 +109,7 @@ export const settingNames = {
   'name.afterTurn.facts': 'Remember lasting facts',
   'name.afterTurn.title': 'Give chats a title',
   'name.memory.embeddingModel': 'Embedding model',
+  'name.plugins': 'Plug-ins',
   'name.prices.currency': 'Currency',
   'name.prices.models': 'Prices of models',
   'name.proxySignIn.userHeader': 'Header with the user',

@@ -4,8 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Citation, OpenedCitation } from '../../../../../src/protocol/knowledge.ts';
 import { api } from '../../api.ts';
-import { messageOf } from '../../failures/in-place.ts';
-import { Dialog, showDialog } from '../../parts/dialog.tsx';
+import { run } from '../../failures/show-error.ts';
 import { say } from '../../texts.ts';
 
 /** The citations of a session, as far as they were read. */
@@ -55,11 +54,17 @@ export function CitationMark(props: { of: SessionCitations; number: number; text
       class="citation"
       title={titleOf(citation)}
       aria-label={`${say('page.citation.open', { number })}: ${titleOf(citation)}`}
-      onClick={() => showCitation(citation, citations.open(number))}
+      onClick={() => run(show(citation, citations))}
     >
       {number}
     </button>
   );
+}
+
+async function show(citation: Citation, citations: SessionCitations): Promise<void> {
+  const { showCitation } = await import('./citation-dialog.tsx');
+  const title = `${say('page.citation.title', { number: citation.number })}: ${titleOf(citation)}`;
+  showCitation(title, citations.open(citation.number));
 }
 
 function titleOf({ title, place: { page, headings = [], lines } }: Citation): string {
@@ -69,67 +74,4 @@ function titleOf({ title, place: { page, headings = [], lines } }: Citation): st
     ...(headings.length === 0 ? [] : [headings.join(' › ')]),
     ...(lines === undefined ? [] : [say('knowledge.lines', { from: lines[0], to: lines[1] })]),
   ].join(', ');
-}
-
-/** Opens the dialog; it is filled when the passage has arrived. */
-function showCitation(citation: Citation, opening: Promise<OpenedCitation>): void {
-  const reading = signal<OpenedCitation | { problem: string } | undefined>(undefined);
-  opening.then(
-    (value) => (reading.value = value),
-    (error: unknown) => (reading.value = { problem: messageOf(error) }),
-  );
-  showDialog((close) => (
-    <Dialog
-      class="trace widest"
-      title={`${say('page.citation.title', { number: citation.number })}: ${titleOf(citation)}`}
-      close={close}
-    >
-      <div class="citation-body" aria-live="polite" tabIndex={0}>
-        {reading.value === undefined ? (
-          <p class="quiet">{say('page.trace.reading')}</p>
-        ) : 'problem' in reading.value ? (
-          <p class="error-text">{reading.value.problem}</p>
-        ) : (
-          <Passage opened={reading.value} />
-        )}
-      </div>
-    </Dialog>
-  ));
-}
-
-/** The passage, marked, between those around it. */
-function Passage({
-  opened: { state, before: previous, content, after: next, url },
-}: {
-  opened: OpenedCitation;
-}): JSX.Element {
-  return (
-    <>
-      {state !== 'same' && (
-        <p class="settings-note" role="status">
-          {say(state === 'changed' ? 'page.citation.changed' : 'page.citation.removed')}
-        </p>
-      )}
-      {url !== undefined && (
-        <p>
-          <a href={url} target="_blank" rel="noopener noreferrer nofollow">
-            {say('page.citation.whole')}
-          </a>
-        </p>
-      )}
-      {previous.map((text, nth) => (
-        <p key={`before ${nth}`} class="passage" dir="auto">
-          {text}
-        </p>
-      ))}
-      <p class="passage" dir="auto">
-        <mark>{content}</mark>
-      </p>
-      {next.map((text, nth) => (
-        <p key={`after ${nth}`} class="passage" dir="auto">
-          {text}
-        </p>
-      ))}
-    </>
-  );
 }
