@@ -5,11 +5,21 @@ import { channels } from '../../channels/index.ts';
 import { fileSchemaFor } from '../../src/config-schema.ts';
 import { profileSchema } from '../../src/protocol/agent/profile.ts';
 import { NO_DESCRIPTION, renderPage, TABLES } from './generated-pages.ts';
-import { codeBlocks, PAGES, readText, tableRows } from './pages.ts';
+import { globSync } from 'node:fs';
+import { channelManifestOf } from '../../src/plugins/channel-facts.ts';
+import { readManifest } from '../../src/plugins/manifest.ts';
+import { codeBlocks, PAGES, readText, ROOT, tableRows } from './pages.ts';
 import { settingsOf } from './settings.ts';
 import { readTable } from '../../src/settings/language-file.ts';
 
 const fileSchema = fileSchemaFor(channels);
+/** With the plug-ins of this repository added, as their pages say. */
+const pluginSchema = fileSchemaFor([
+  ...channels,
+  ...globSync('plugins/*/parley.plugin.json', { cwd: ROOT }).flatMap(
+    (file) => channelManifestOf(readManifest(readText(file))) ?? [],
+  ),
+]);
 
 describe.each([...new Set(TABLES.map(({ page }) => page))])('the generated page %s', (page) => {
   it('is as "npm run docs" writes it', () => {
@@ -50,7 +60,8 @@ describe('every settings file on any page', () => {
     const content: unknown = JSON.parse(text);
     const isLanguage = 'table' in readTable(text, 'languages/fr.json', []);
     const accepted =
-      isLanguage || [fileSchema, profileSchema].some((schema) => schema.safeParse(content).success);
+      isLanguage ||
+      [fileSchema, pluginSchema, profileSchema].some((schema) => schema.safeParse(content).success);
     expect(accepted, `accepted: ${text}`).toBe(true);
   });
 });

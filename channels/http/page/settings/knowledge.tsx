@@ -121,7 +121,7 @@ function AddAddress({ added: onAdd }: { added: () => Promise<void> }): JSX.Eleme
         }}
       >
         <Field label={say('page.set.knowledge_url')}>
-          <input name="url" type="url" required maxLength={2_048} placeholder="https://" />
+          <input name="url" type="url" required maxLength={2_048} />
         </Field>
         <Whom />
       </Form>
@@ -141,7 +141,7 @@ function Whom(): JSX.Element {
         <Choice name="kind" options={options} />
       </Field>
       <Field label={say('page.set.knowledge_name')}>
-        <input name="name" type="text" required maxLength={200} placeholder="default, http:work" />
+        <input name="name" type="text" required maxLength={200} />
       </Field>
     </>
   );
