@@ -65,7 +65,7 @@ const setting = z
       .string()
       .refine(
         (name) => VARIABLE.test(name) || FIELD.test(name),
-        'must be a variable such as BRIDGE_TOKEN, or a field such as editIntervalMs',
+        'must be a variable such as EXAMPLE_TOKEN, or a field such as editIntervalMs',
       ),
     description: line(300),
     type: z.enum(['text', 'number', 'boolean', 'url']).optional(),

@@ -33,7 +33,10 @@ it('accepts from platforms by HTTP only what carries a webhook secret or a signa
   // Webhooks of config.json, with signed requests (test/intake/hooks), are not updates of a platform.
   const suspects = paths.filter((at) => /hook|telegram|discord|interaction|update/i.test(at));
   // Updates carry the secret of a webhook (test/flows/channels/telegram-webhook.test.ts), interactions are signed (…/discord/endpoint.test.ts).
+  // A plug-in tries the signatures of its platform itself (test/flows/plugins/stranger.test.ts, …/whatsapp.test.ts).
   expect(suspects.toSorted()).toEqual([
+    '/v1/channels/:channel/webhook',
+    '/v1/channels/:channel/webhook',
     '/v1/hooks/:name',
     '/v1/interactions/:channel',
     '/v1/updates/:channel',

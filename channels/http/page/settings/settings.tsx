@@ -92,6 +92,7 @@ const GROUPS: readonly (readonly [string, Readonly<Record<string, Screen>>])[] =
           [say('page.set.group_tools'), ['tools']],
           [say('page.set.group_search'), ['search']],
           [say('page.set.mcp'), ['mcp']],
+          [say('name.plugins'), ['plugins']],
         ],
       },
       rules: {
