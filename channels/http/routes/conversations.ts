@@ -164,14 +164,7 @@ export const conversationRoutes: readonly Route[] = [
     description: 'Nothing is changed; 409 says why it cannot be undone.',
     query: UNDO_QUERY,
     answer: undoJson,
-    async handle(c, deps) {
-      const { conversations } = deps.gateway;
-      const say = await sayToCaller(c, deps);
-      const turn = c.req.query('turn');
-      return c.json(
-        wireUndo(await inSession(c, (caller, key) => conversations.previewUndo(caller, key, say, turn))),
-      );
-    },
+    handle: (c, deps) => answerUndo(c, deps, 'previewUndo'),
   }),
   route('POST', '/v1/sessions/:key/undo', 'chat', {
     summary: 'Undo the last question: its answers, and the files and notes that they changed',
@@ -179,14 +172,7 @@ export const conversationRoutes: readonly Route[] = [
       'It stays among the messages, marked as left out; 409 says why it cannot be undone. The same turn is undone once.',
     query: UNDO_QUERY,
     answer: undoJson,
-    async handle(c, deps) {
-      const { conversations } = deps.gateway;
-      const say = await sayToCaller(c, deps);
-      const turn = c.req.query('turn');
-      return c.json(
-        wireUndo(await inSession(c, (caller, key) => conversations.undo(caller, key, say, turn))),
-      );
-    },
+    handle: (c, deps) => answerUndo(c, deps, 'undo'),
   }),
   route('POST', '/v1/sessions/:key/turns/:turn/choose', 'chat', {
     summary: 'Let the model read this answer instead of the others to its question',
@@ -228,4 +214,12 @@ async function change(
   const { conversations } = deps.gateway;
   const queue = await inSession(c, (caller, key) => conversations.changeWaiting(caller, key, turn, act));
   return c.json(wireQueue(queue, c.get('caller')));
+}
+
+/** What an undo brings back, or would. */
+async function answerUndo(c: HttpContext, deps: HandlerDeps, act: 'previewUndo' | 'undo'): Promise<Response> {
+  const { conversations } = deps.gateway;
+  const say = await sayToCaller(c, deps);
+  const turn = c.req.query('turn');
+  return c.json(wireUndo(await inSession(c, (caller, key) => conversations[act](caller, key, say, turn))));
 }

@@ -54,6 +54,11 @@ const documentJson = z.object({
   notice: z.string().optional(),
   updatedAt: z.string(),
 });
+
+/** A source and one of its documents, as clients read them. */
+export type WireSource = z.output<typeof sourceJson>;
+export type WireDocument = z.output<typeof documentJson>;
+
 const passageJson = z.object({
   position: z.int(),
   hash: z.string(),

@@ -4,11 +4,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { parseJson } from '../../lib/json/json.ts';
+import { writeWhole } from '../../settings/write-file.ts';
 import { acceptMigrations, compareMigrations } from '../../store/index.ts';
 import {
   becomeVersion,
@@ -186,7 +187,7 @@ function keep({ trial, stoppedAt, ...versions }: VersionsState, readyAt: number 
 function goBack({ trial, origin, current }: VersionsState, reason: string): void {
   if (trial === undefined) return;
   const { theirs } = compareMigrations(path.join(trial.root, 'drizzle'));
-  acceptMigrations(path.dirname(versionsFolder()), theirs);
+  acceptMigrations(path.dirname(versionsFolder()), theirs, writeWhole);
   writeVersions({ origin, current, last: { ...trial, from: OWN, outcome: 'went_back', reason } });
   process.stderr.write(
     `Version ${trial.version} was tried and did not work: ${reason} Version ${OWN.version} runs again.\n`,
@@ -215,8 +216,7 @@ export function reportTrial(
   const parent = process.ppid;
   const write = async (): Promise<void> => {
     const report: TrialReport = { readyAt, ...(await look()) };
-    writeFileSync(`${file}.new`, JSON.stringify(report), { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    writeWhole(file, JSON.stringify(report));
   };
   const tick = (): void => {
     if (process.ppid !== parent) process.kill(process.pid, 'SIGTERM');

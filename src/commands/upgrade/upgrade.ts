@@ -7,6 +7,7 @@ import { GatewayError } from '../../protocol/errors.ts';
 import type { Log } from '../../protocol/log.ts';
 import { BACKUPS_FOLDER } from '../../protocol/operator/backup.ts';
 import { PARLEY } from '../../protocol/texts/parley.ts';
+import { writeWhole } from '../../settings/write-file.ts';
 import { acceptMigrations, holderOf, compareMigrations } from '../../store/index.ts';
 import { readArguments } from '../arguments.ts';
 import { backupCommand } from '../backup.ts';
@@ -110,7 +111,7 @@ async function check(next: Version, home: string, { step, signal }: UpgradeTermi
       `Version ${next.version} changes tables that version ${OWN.version} needs, so it could not go back by itself: upgrade by hand, as docs/operating.md says.`,
     );
   // An older version meets tables that it does not know.
-  acceptMigrations(home, migrations);
+  acceptMigrations(home, migrations, writeWhole);
 }
 
 async function endOfTrial(

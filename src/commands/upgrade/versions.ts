@@ -3,7 +3,7 @@
  * `versions/state.json` in the home says so, and stays valid while that installation is as it was.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { z } from 'zod';
 import packageFile from '../../../package.json' with { type: 'json' };
 import { parseJson } from '../../lib/json/json.ts';
 import { homeOf } from '../../launch/default-home.js';
+import { writeWhole } from '../../settings/write-file.ts';
 
 /** Where upgrades install versions, below the home. */
 const VERSIONS_FOLDER = 'versions';
@@ -79,13 +80,9 @@ export function readVersions(home = homeOf(process.env)): VersionsState | undefi
   return [current, trial, last, last?.from].some((one) => one?.root === OWN.root) ? parsed : undefined;
 }
 
-/** Replaces the state. Throws errors of the file system. */
+/** Replaces the state. Throws `GatewayError('unwritable')`. */
 export function writeVersions(next: VersionsState, home = homeOf(process.env)): void {
-  const folder = versionsFolder(home);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const draft = path.join(folder, `state.json.${process.pid}`);
-  writeFileSync(draft, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 });
-  renameSync(draft, path.join(folder, 'state.json'));
+  writeWhole(path.join(versionsFolder(home), 'state.json'), `${JSON.stringify(next, null, 2)}\n`);
 }
 
 /** The state of a home in which this installation is the first. */

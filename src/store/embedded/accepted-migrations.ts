@@ -2,7 +2,7 @@
  * Migrations of other versions that the program accepts in the database of a home, although it does not know them: they only added, and
  * an upgrade has gone back to this version.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { parseJson } from '../../lib/json/json.ts';
@@ -20,10 +20,12 @@ export function acceptedMigrations(home: string): number[] {
   }
 }
 
-/** Accepts further ones. Throws errors of the file system. */
-export function acceptMigrations(home: string, more: readonly number[]): void {
+/** Accepts further ones; `write` replaces a whole file. Throws what it throws. */
+export function acceptMigrations(
+  home: string,
+  more: readonly number[],
+  write: (file: string, text: string) => void,
+): void {
   const all = new Set([...acceptedMigrations(home), ...more]);
-  const draft = path.join(home, `${FILE}.${process.pid}.new`);
-  writeFileSync(draft, JSON.stringify([...all]), { mode: 0o600 });
-  renameSync(draft, path.join(home, FILE));
+  write(path.join(home, FILE), JSON.stringify([...all]));
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import journal from '../../../drizzle/meta/_journal.json' with { type: 'json' };
 import { isAdditive, migrateDatabase, readJournal } from '../../../src/store/database/migrate.ts';
+import { writeWhole } from '../../../src/settings/write-file.ts';
 import { connect, type DatabasePlace, type Sql } from '../../../src/store/database/database.ts';
 import { acceptedMigrations, acceptMigrations } from '../../../src/store/embedded/accepted-migrations.ts';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
@@ -74,10 +75,10 @@ describeStore('migration', (databases) => {
     const home = await mkdtemp(path.join(tmpdir(), 'parley-accepted-'));
     onTestFinished(() => rm(home, { recursive: true }));
     await sql`insert into migration (hash, created_at) values ('added', 99999999999997), ('other', 99999999999998)`;
-    acceptMigrations(home, [99_999_999_999_997]);
+    acceptMigrations(home, [99_999_999_999_997], writeWhole);
     const open = () => migrateDatabase(place, { accepted: acceptedMigrations(home) });
     await expect(open()).rejects.toMatchObject({ code: 'schema_newer' });
-    acceptMigrations(home, [99_999_999_999_998]);
+    acceptMigrations(home, [99_999_999_999_998], writeWhole);
     await open();
     expect(await readJournal(sql, place.schema, { accepted: acceptedMigrations(home) })).toMatchObject({
       state: 'current',

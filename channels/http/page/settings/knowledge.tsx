@@ -1,35 +1,12 @@
 /** The screen about documents that the bot searches: where they come from, their state, and what is wrong with each. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { WireDocument as Document, WireSource as Source } from '../../routes/knowledge.ts';
 import { confirmDelete } from '../confirm.tsx';
 import { Act, type Mood, Moment, Row, Rows } from '../parts/rows.tsx';
 import { ask, send } from '../requests.ts';
 import { say, sayParts } from '../texts.ts';
 import { Choice, Field, Form, Loading, Section, useAnswer } from './parts.tsx';
-
-interface Source {
-  id: string;
-  scope: string;
-  location: string;
-  kind: 'folder' | 'file' | 'url' | 'upload';
-  state: 'waiting' | 'reading' | 'ready' | 'failed';
-  problem?: string;
-  notice?: string;
-  total?: number;
-  documents: number;
-  failed: number;
-  passages: number;
-  vectors: number;
-}
-
-interface Document {
-  id: string;
-  name: string;
-  passages: number;
-  problem?: string;
-  notice?: string;
-  updatedAt: string;
-}
 
 interface Listed {
   sources: Source[];
